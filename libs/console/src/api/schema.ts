@@ -46,6 +46,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The web console
+         * @description The same page answers every address below it that is not a file: the page reads the address.
+         */
+        get: operations["getConsole"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who is signed in in this browser */
+        get: operations["getConsoleSession"];
+        put?: never;
+        /**
+         * Sign a browser in, with the code of a link or with the admin token
+         * @description Sets the cookie `angelia_session` for twelve hours. 401 with code `link_expired`: the link was used or is old. 403: a page of another origin sent it, or the page was opened by http from another machine.
+         */
+        post: operations["postConsoleSession"];
+        /** Sign out: this session ends, on every replica within seconds */
+        delete: operations["deleteConsoleSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -128,6 +170,23 @@ export interface paths {
          * @description It answers for the ingress that gets the call, and asks every other service to read its own file. Runs and webhooks that have begun keep the config that they began with. A wrong file changes nothing. Services also read the file by themselves when it changes, and on SIGHUP.
          */
         post: operations["postConfigReload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/console/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A link that signs a browser in, once, within ten minutes */
+        post: operations["postConsoleLinks"];
         delete?: never;
         options?: never;
         head?: never;
@@ -231,6 +290,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check everything that Angelia depends on, as `angelia doctor` does
+         * @description The checks run where ingress runs. They change nothing and send no message to anybody. One run serves all callers for 10 seconds.
+         */
+        get: operations["getDoctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events": {
         parameters: {
             query?: never;
@@ -309,6 +388,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What goes on now, and the last hour minute by minute
+         * @description Made for a page that many people keep open: one answer serves all callers for some seconds, and its cost depends neither on the length of the log nor on the number of callers. It comes from the views, a moment behind the log.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/processes": {
         parameters: {
             query?: never;
@@ -366,6 +465,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Open questions of all sessions, the oldest first; a moment behind the log */
+        get: operations["getQuestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/routes": {
         parameters: {
             query?: never;
@@ -400,6 +516,63 @@ export interface paths {
         post?: never;
         /** Delete a route made by API; its sessions continue */
         delete: operations["deleteRoutesName"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes/{name}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a route made by API a new secret */
+        post: operations["postRoutesNameRotateSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a route a webhook without a signature
+         * @description It goes the way of every webhook after the check of its signature: events, filters, script, templates, rate limit and idempotency, so the same test again is a duplicate unless its headers or payload have another delivery id. The actor of `session.created` says that it is a test. Its answer is delivered.
+         */
+        post: operations["postRoutesNameTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/routes/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a webhook would do with these settings; nothing is stored
+         * @description For an editor: wrong settings are an answer, not an error. Filters are judged one by one, and the templates are rendered even if a filter says no. Neither the signature nor a script is tried.
+         */
+        post: operations["postRoutesPreview"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -441,6 +614,26 @@ export interface paths {
          * @description For a request of the person that the session is about. The session must be settled, else 409. A continuation has a copy of the conversation and is erased by its own id. A repeat of its webhook is still a duplicate.
          */
         delete: operations["deleteSessionsId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/answers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer an open question of a session
+         * @description A question is answered once. 404: the session never asked this question. 409: it is closed, and the answer says by whom or why.
+         */
+        post: operations["postSessionsIdAnswers"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -546,6 +739,26 @@ export interface paths {
         };
         /** The conversation as the model sees it */
         get: operations["getSessionsIdTranscript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The services, how far they are behind, the config in force, and what is down
+         * @description One answer serves all callers for some seconds. Its cost does not depend on the length of the log.
+         */
+        get: operations["getSystem"];
         put?: never;
         post?: never;
         delete?: never;
@@ -660,6 +873,33 @@ export interface components {
             /** Format: uuid */
             session_id: string;
         };
+        ClosedQuestion: {
+            /** @description if somebody answered */
+            answered: {
+                answer: string;
+                /** Format: date-time */
+                at: string;
+                /** @description the actor: `api`, `link`, or whoever is signed in to the console */
+                by: string;
+            } | null;
+            error: string;
+            /** @enum {string} */
+            reason: "answered" | "timed_out" | "superseded" | "ended";
+        };
+        ConsoleLink: {
+            /** Format: date-time */
+            expires_at: string;
+            /** @description signs in the browser that opens it; the code after the `#` reaches no server log */
+            url: string;
+        };
+        ConsoleSession: {
+            /** @description as events name whoever uses this session */
+            actor: string;
+            /** @description for the header `X-Angelia-CSRF` of every call that changes something */
+            csrf_token: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
         DeadLetter: {
             /** @description the service that could not process it, or `projection` */
             handler: string;
@@ -760,7 +1000,24 @@ export interface components {
             status: "dead";
             target?: string;
         };
+        Doctor: {
+            /** Format: date-time */
+            checked_at: string;
+            findings: {
+                /** @description stable: `postgres.fsync`, `target.telegram` */
+                check: string;
+                /** @enum {string} */
+                state: "ok" | "warning" | "fault" | "skipped";
+                /** @description what to do; warnings and faults have it */
+                todo?: string;
+                what: string;
+            }[];
+            /** @description no finding is a fault */
+            healthy: boolean;
+        };
         Error: {
+            /** @description stable, for programs; not in answers to webhooks */
+            code?: string;
             /** @description what is wrong, where, and what to do */
             error: string;
         };
@@ -779,6 +1036,13 @@ export interface components {
             items: components["schemas"]["Event"][];
         };
         EventStream: string;
+        Figure: {
+            count: number;
+            /** @description false: at least `count` */
+            exact: boolean;
+            /** @description the call that lists what was counted, such as `/v1/sessions?status=running` */
+            list: string;
+        };
         Health: {
             /** @description what readiness depends on, with the reason if a check fails */
             checks?: {
@@ -854,6 +1118,10 @@ export interface components {
             /** @description pass it as `cursor` to get the next page; null on the last page */
             next_cursor: string | null;
         };
+        Latency: {
+            p50_ms: number;
+            p95_ms: number;
+        };
         Message: {
             content: string;
             /** @enum {string} */
@@ -868,6 +1136,12 @@ export interface components {
                 name: string;
             }[];
             turn?: number;
+        };
+        NewAnswer: {
+            /** @description one of the choices, or any other text */
+            answer: string;
+            /** @description the question that is meant, as in GET /v1/questions: a later question is not answered by mistake */
+            clarification_id: string;
         };
         NewJob: {
             /**
@@ -897,8 +1171,123 @@ export interface components {
             /** @description the answer to the open question, or the next message to the agent */
             text: string;
         };
+        NewRoutePreview: {
+            /**
+             * @description headers of the webhook, such as `x-github-event`; upper and lower case do not matter
+             * @default {}
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description without `route`: the existing route to preview. With it: what the new route is called */
+            name?: string;
+            /** @description the body of the webhook: any JSON */
+            payload: unknown;
+            /** @description the settings, as for PUT; they need not be complete or right */
+            route?: {
+                [key: string]: unknown;
+            };
+        };
+        NewTestWebhook: {
+            /**
+             * @description headers of the webhook, such as `x-github-event`; upper and lower case do not matter
+             * @default {}
+             */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description the body of the webhook: any JSON */
+            payload: unknown;
+        };
         OpenApiDocument: {
             [key: string]: unknown;
+        };
+        OpenQuestion: {
+            agent: string;
+            /** Format: date-time */
+            asked_at: string;
+            /** @description empty: any text is an answer. Else any other text is one, too */
+            choices: string[];
+            /** @description names the question within its session */
+            clarification_id: string;
+            /** Format: date-time */
+            deadline: string;
+            /**
+             * @description what the session does if nobody answers in time
+             * @enum {string}
+             */
+            on_timeout: "end" | "continue";
+            question: string;
+            route: string;
+            /** Format: uuid */
+            session_id: string;
+            /** @description of the session */
+            title: string;
+            turn: number;
+        };
+        OpenQuestionPage: {
+            /** @description only with `count=true` */
+            count?: number;
+            /** @description false: at least `count` */
+            count_exact?: boolean;
+            items: components["schemas"]["OpenQuestion"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
+        };
+        Overview: {
+            /**
+             * Format: date-time
+             * @description when it was computed; at most some seconds ago
+             */
+            at: string;
+            dead_letters: components["schemas"]["Figure"];
+            last_hour: {
+                dead_deliveries: components["schemas"]["Figure"];
+                /** @description sessions that ended as `expired` */
+                expired: components["schemas"]["Figure"];
+                /** @description sessions that ended as `failed` */
+                failed: components["schemas"]["Figure"];
+                /** @description of a flood only a few per second are known */
+                refused_webhooks: components["schemas"]["Figure"];
+            };
+            /** @description the last 60, the oldest first; the last one is not over yet */
+            minutes: components["schemas"]["OverviewMinute"][];
+            /** @description false: so much happened that the older minutes were not counted in full */
+            minutes_exact: boolean;
+            /** @description sessions that have not ended */
+            sessions: {
+                queued: components["schemas"]["Figure"];
+                running: components["schemas"]["Figure"];
+                /** @description for anything */
+                waiting: components["schemas"]["Figure"];
+                waiting_for: {
+                    model: components["schemas"]["Figure"];
+                    person: components["schemas"]["Figure"];
+                    process: components["schemas"]["Figure"];
+                };
+            };
+        };
+        OverviewMinute: {
+            /** @description from the webhook to the delivered answer of its first turn, for those delivered in this minute */
+            answered: components["schemas"]["Latency"] | null;
+            /** @description sessions */
+            created: number;
+            /** @description outputs of any kind */
+            delivered: number;
+            /** @description sessions that ended and are settled, by outcome */
+            ended: {
+                cancelled: number;
+                expired: number;
+                failed: number;
+                succeeded: number;
+            };
+            /** @description from the webhook to the first output of the session, for outputs delivered in this minute; null: none */
+            first_status: components["schemas"]["Latency"] | null;
+            /**
+             * Format: date-time
+             * @description when it began
+             */
+            minute: string;
         };
         Process: {
             command: string;
@@ -961,6 +1350,8 @@ export interface components {
              * @enum {string}
              */
             status: "active" | "disabled" | "unusable";
+            /** @description only with `traffic=true` */
+            traffic?: components["schemas"]["RouteTraffic"];
             updated_at: string | null;
         };
         Question: {
@@ -997,6 +1388,12 @@ export interface components {
              */
             status: "taken" | "unchanged";
         };
+        RenderedTarget: {
+            target: string;
+            to: {
+                [key: string]: unknown;
+            };
+        };
         RequestedJob: {
             /** @description null for a dry run */
             job_id: string | null;
@@ -1016,6 +1413,37 @@ export interface components {
             }[];
             /** @description ids of the deliveries that are pending again */
             retried: string[];
+        };
+        RotatedSecret: {
+            /** @description false: INSECURE_NO_AUTH */
+            authenticated: boolean;
+            /** @description with defaults and without secrets; for an unusable route as it was given */
+            definition: {
+                [key: string]: unknown;
+            };
+            name: string;
+            /** @description where its webhooks go: POST /webhooks/{name} */
+            path: string;
+            problem: string | null;
+            /** @description for a route made by API; also in `ETag`, for `If-Match` */
+            revision: number | null;
+            /** @description the new secret; it is never shown again */
+            secret: string;
+            /** @description how many senders may use now */
+            secrets: number;
+            /**
+             * @description `config`: from the config file, which wins; no call can change it
+             * @enum {string}
+             */
+            source: "config" | "api";
+            /**
+             * @description `unusable`: `problem` says why; its webhooks are answered with 503
+             * @enum {string}
+             */
+            status: "active" | "disabled" | "unusable";
+            /** @description only with `traffic=true` */
+            traffic?: components["schemas"]["RouteTraffic"];
+            updated_at: string | null;
         };
         Route: {
             /** @description false: INSECURE_NO_AUTH */
@@ -1040,6 +1468,8 @@ export interface components {
              * @enum {string}
              */
             status: "active" | "disabled" | "unusable";
+            /** @description only with `traffic=true` */
+            traffic?: components["schemas"]["RouteTraffic"];
             updated_at: string | null;
         };
         RouteDefinition: {
@@ -1151,6 +1581,62 @@ export interface components {
             /** @description pass it as `cursor` to get the next page; null on the last page */
             next_cursor: string | null;
         };
+        RoutePreview: {
+            deliver: components["schemas"]["RenderedTarget"] | null;
+            /** @description by which a repeat is recognised */
+            delivery_id: string | null;
+            event: string | null;
+            fallback_target: components["schemas"]["RenderedTarget"] | null;
+            /** @description each judged by itself, also after one that says no */
+            filters: {
+                /** @description the filter, and the values that it saw */
+                detail: string;
+                /** @description in `filters` */
+                index: number;
+                passes: boolean;
+            }[];
+            /** @description placeholders that the payload has no value for */
+            missing: string[];
+            /**
+             * @description `unusable`: the settings are wrong, and `problems` says where
+             * @enum {string}
+             */
+            outcome: "starts" | "ignored" | "refused" | "unusable";
+            problems: {
+                message: string;
+                /** @description the key of the settings, such as `filters.0.regex` or `prompt` */
+                place: string;
+            }[];
+            /** @description what the agent is told; null: not rendered */
+            prompt: string | null;
+            /** @description why it would start nothing */
+            reason: string | null;
+            /** @description `not_run`: the route has a script, which may still change or ignore the payload */
+            script: "not_run" | null;
+            session_key: string | null;
+            title: string | null;
+            /** @description whether `events` names the event; null: not judged */
+            wants_event: boolean | null;
+        };
+        RouteTraffic: {
+            /** @description false: `sessions` and `failed` are lower bounds */
+            exact: boolean;
+            /** @description of these: ended as `failed` or `expired` */
+            failed: number;
+            /** @description when its last session was created */
+            last_session_at: string | null;
+            /** @description the last webhook that came, whether it started a session or not */
+            last_webhook_at: string | null;
+            /** @description created in the last 24 hours */
+            sessions: number;
+        };
+        SecretRotation: {
+            /**
+             * @description senders may use the secret before it, too, until the next rotation
+             * @default true
+             */
+            keep_previous: boolean;
+        };
         Session: {
             agent: string;
             /**
@@ -1228,6 +1714,11 @@ export interface components {
             agent?: string;
             /** @description the whole delivery id */
             delivery_id?: string;
+            /**
+             * @description ended at this time or later
+             * @example 2h
+             */
+            ended_since?: string;
             /** @description the code of the failure, as in `failure.code` */
             failure?: string;
             /** @description the model that answered last */
@@ -1254,6 +1745,11 @@ export interface components {
              * @example 2h
              */
             until?: string;
+            /**
+             * @description only sessions that wait for this
+             * @enum {string}
+             */
+            waiting_for?: "person" | "model" | "process";
         };
         SessionPage: {
             /** @description only with `count=true` */
@@ -1280,6 +1776,120 @@ export interface components {
             /** @enum {string} */
             status: "running" | "exited" | "lost";
             watched: boolean;
+        };
+        SignIn: {
+            /** @description of a link: what follows the `#` */
+            code?: string;
+            /** @description the admin token */
+            token?: string;
+        };
+        System: {
+            /**
+             * Format: date-time
+             * @description when it was read; at most some seconds ago
+             */
+            at: string;
+            /** @description of the ingress that answers */
+            config: {
+                file: string;
+                /**
+                 * @description `last_good`: the file is wrong, and the config before it stays in force
+                 * @enum {string}
+                 */
+                in_force: "file" | "last_good";
+                /** @description what is wrong with the file */
+                problems: string[];
+                /** @description changed keys that need a restart of this ingress */
+                restart_needed: string[];
+                /** @description with defaults; secrets are `[redacted]` */
+                values: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description `jaeger_url` of the config: a trace is at `/trace/{trace_id}` */
+            jaeger_url: string | null;
+            /** @description how far the readers of the log are behind */
+            lag: {
+                /** @description age of the oldest event that was not hinted yet */
+                relay_ms: number;
+                /** @description age of the oldest event that an open transaction hides */
+                tail_ms: number;
+                /** @description age of the oldest event that lists do not show yet */
+                views_ms: number;
+            };
+            leaders: {
+                instance: string;
+                /** @description a loop that one process leads for all */
+                name: string;
+            }[];
+            migrations: {
+                /** @description number of the last one */
+                applied: number;
+                /** @description by the ingress that answers */
+                needed: number;
+            };
+            /** @description models that sessions wait for right now */
+            models_down: {
+                /** @description of the failure */
+                code: string;
+                /** @description the call that lists them */
+                list: string;
+                model: string;
+                /** @enum {string} */
+                reason: "unavailable" | "configuration";
+                /** @description how many wait for it */
+                sessions: number;
+            }[];
+            /** @description every replica that was seen in the last hour, by name; one that stopped in order is left out */
+            services: {
+                /** @description the stable name of the replica */
+                instance: string;
+                /** @description the loops that it leads for all */
+                leads: string[];
+                /** Format: date-time */
+                seen_at: string;
+                /** @description `ingress`, `agent-runner`, `delivery` or `process-watcher` */
+                service: string;
+                /**
+                 * @description `lost`: it did not say that it stops, and was not seen for a while
+                 * @enum {string}
+                 */
+                status: "alive" | "lost";
+                version: string;
+            }[];
+            /** @description targets that the last attempt of some pending delivery failed at */
+            targets_down: {
+                /** @description how many were tried and will be tried again */
+                deliveries: number;
+                /** @description false: at least `deliveries` */
+                exact: boolean;
+                /** @description the call that lists them */
+                list: string;
+                next_attempt_at: string | null;
+                /** @description why the latest attempt failed */
+                reason: string | null;
+                target: string;
+            }[];
+            /** @description of the ingress that answers */
+            version: string;
+            views: {
+                /** @description if it is higher, the views are being rebuilt */
+                needed: number;
+                version: number;
+            };
+        };
+        TestWebhook: {
+            delivery_id: string | null;
+            /** @description the same as a sentence */
+            detail: string | null;
+            event: string | null;
+            /** @description what a sender would be answered */
+            http_status: number;
+            /** @description a stable code: why it started nothing */
+            reason: string | null;
+            session_id: string | null;
+            /** @enum {string} */
+            status: "accepted" | "coalesced" | "duplicate" | "ignored" | "handshake" | "refused";
         };
         Transcript: {
             messages: components["schemas"]["Message"][];
@@ -1399,6 +2009,18 @@ export interface operations {
                     "text/html": components["schemas"]["HtmlPage"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
             /** @description Gone */
             410: {
                 headers: {
@@ -1414,6 +2036,16 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -1470,6 +2102,18 @@ export interface operations {
                     "text/html": components["schemas"]["HtmlPage"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
             /** @description Gone */
             410: {
                 headers: {
@@ -1505,6 +2149,16 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -1557,6 +2211,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
                 headers: {
@@ -1604,6 +2269,363 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getConsole: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description the console is not built */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getConsoleSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description signed in */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleSession"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postConsoleSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description signed in */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleSession"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteConsoleSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `csrf_token` of the session */
+                "X-Angelia-CSRF"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description signed out */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getHealth: {
@@ -1622,6 +2644,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
@@ -1644,6 +2686,26 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getOpenapiJson: {
@@ -1662,6 +2724,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OpenApiDocument"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
@@ -1684,6 +2766,17 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description not ready, with the reason */
             503: {
                 headers: {
@@ -1691,6 +2784,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
         };
@@ -1713,8 +2815,55 @@ export interface operations {
                     "application/json": components["schemas"]["ReloadedConfig"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1753,6 +2902,122 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postConsoleLinks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleLink"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getDeadLetters: {
@@ -1760,7 +3025,7 @@ export interface operations {
             query?: {
                 cursor?: string;
                 /** @description how many, up to 200; 50 if left out */
-                limit?: string;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -1795,6 +3060,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -1811,6 +3096,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -1858,6 +3152,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
@@ -1867,8 +3170,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1898,6 +3230,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getDeliveries: {
@@ -1906,11 +3247,15 @@ export interface operations {
                 /** @description opaque: `next_cursor` of the previous page */
                 cursor?: string;
                 /** @description how many, up to 200; 50 if left out */
-                limit?: string;
+                limit?: number;
                 route?: string;
                 session?: string;
+                /** @description changed at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d` */
+                since?: string;
                 status?: "pending" | "delivered" | "dead" | "dropped";
                 target?: string;
+                /** @description changed before this time */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -1945,6 +3290,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -1961,6 +3326,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2008,6 +3382,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
@@ -2017,8 +3400,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2042,6 +3454,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2090,6 +3511,44 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -2106,6 +3565,107 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getDoctor: {
+        parameters: {
+            query?: {
+                /** @description also call targets, models and MCP servers; needs an ingress that may reach them */
+                calls?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the findings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Doctor"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2158,6 +3718,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -2180,6 +3760,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getJobs: {
@@ -2189,7 +3778,7 @@ export interface operations {
                 /** @description the beginning of an id */
                 id?: string;
                 /** @description how many, up to 200; 50 if left out */
-                limit?: string;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -2224,6 +3813,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -2240,6 +3849,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2300,8 +3918,46 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2334,6 +3990,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2381,9 +4046,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2406,6 +4091,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2453,6 +4147,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
@@ -2462,8 +4165,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2493,6 +4225,95 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getProcesses: {
@@ -2503,7 +4324,7 @@ export interface operations {
                 /** @description the beginning of an id */
                 id?: string;
                 /** @description how many, up to 200; 50 if left out */
-                limit?: string;
+                limit?: number;
                 session?: string;
                 status?: "running" | "exited" | "lost";
             };
@@ -2540,6 +4361,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -2556,6 +4397,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2603,6 +4453,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
@@ -2612,8 +4471,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2643,15 +4531,24 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getProcessesIdOutput: {
         parameters: {
             query?: {
                 /** @description how many, up to 131072; 65536 if left out */
-                bytes?: string;
+                bytes?: number;
                 /** @description start at this byte: `next_offset` of the previous part; the last bytes if left out */
-                offset?: string;
+                offset?: number;
             };
             header?: never;
             path: {
@@ -2689,9 +4586,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2720,6 +4637,112 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getQuestions: {
+        parameters: {
+            query?: {
+                /** @description also count the open questions */
+                count?: "true" | "false";
+                /** @description opaque: `next_cursor` of the previous page */
+                cursor?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: number;
+                route?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenQuestionPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getRoutes: {
@@ -2728,7 +4751,9 @@ export interface operations {
                 /** @description opaque: `next_cursor` of the previous page */
                 cursor?: string;
                 /** @description how many, up to 200; 50 if left out */
-                limit?: string;
+                limit?: number;
+                /** @description also say what each route did in the last 24 hours */
+                traffic?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -2763,6 +4788,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -2779,6 +4824,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2826,9 +4880,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2851,6 +4925,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2916,6 +4999,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
                 headers: {
@@ -2974,6 +5077,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     deleteRoutesName: {
@@ -3016,9 +5128,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3036,6 +5168,24 @@ export interface operations {
             };
             /** @description Precondition Failed */
             412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3065,6 +5215,402 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postRoutesNameRotateSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the `ETag` that was seen: 412 if the route has changed since */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description name of the route: lower-case letters, digits, - and _ */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SecretRotation"];
+            };
+        };
+        responses: {
+            /** @description the new secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotatedSecret"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Precondition Failed */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postRoutesNameTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description name of the route: lower-case letters, digits, - and _ */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTestWebhook"];
+            };
+        };
+        responses: {
+            /** @description what became of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestWebhook"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postRoutesPreview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRoutePreview"];
+            };
+        };
+        responses: {
+            /** @description the preview */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoutePreview"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getSessions: {
@@ -3077,12 +5623,14 @@ export interface operations {
                 cursor?: string;
                 /** @description the whole delivery id */
                 delivery_id?: string;
+                /** @description ended at this time or later */
+                ended_since?: string;
                 /** @description the code of the failure, as in `failure.code` */
                 failure?: string;
                 /** @description the beginning of an id */
                 id?: string;
                 /** @description how many, up to 200; 50 if left out */
-                limit?: string;
+                limit?: number;
                 /** @description the model that answered last */
                 model?: string;
                 /** @description how it ended */
@@ -3099,6 +5647,8 @@ export interface operations {
                 title?: string;
                 /** @description created before this time */
                 until?: string;
+                /** @description only sessions that wait for this */
+                waiting_for?: "person" | "model" | "process";
             };
             header?: never;
             path?: never;
@@ -3133,6 +5683,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -3149,6 +5719,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3196,9 +5775,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3221,6 +5820,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3268,6 +5876,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
@@ -3277,8 +5894,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3302,6 +5948,150 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postSessionsIdAnswers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a repeat with the same key is taken once and gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description the whole id of the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAnswer"];
+            };
+        };
+        responses: {
+            /** @description the session continues with the answer */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description the question is closed */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClosedQuestion"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3349,6 +6139,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
@@ -3358,8 +6157,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3383,6 +6211,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3430,9 +6267,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3455,6 +6312,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3509,9 +6375,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3567,6 +6453,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     postSessionsIdResume: {
@@ -3611,6 +6506,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
@@ -3620,8 +6524,37 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3645,6 +6578,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3702,9 +6644,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3727,6 +6689,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3774,9 +6745,29 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3805,16 +6796,109 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the system */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["System"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     getWebhooks: {
         parameters: {
             query?: {
                 /** @description how many, up to 200; 50 if left out */
-                limit?: string;
+                limit?: number;
                 outcome?: "ignored" | "duplicate" | "handshake" | "unauthorized" | "rate_limited" | "bad_request" | "busy" | "disabled" | "unknown_route" | "unavailable" | "crowded_out" | "error";
+                /** @description only those that were refused: neither ignored, nor a duplicate, nor a handshake */
+                refused?: "true";
                 /** @description webhooks of this route; webhooks of no route have outcome `unknown_route` */
                 route?: string;
+                /** @description received at this time or later: ISO 8601, or how long ago: `15m`, `2h`, `7d` */
+                since?: string;
             };
             header?: never;
             path?: never;
@@ -3849,6 +6933,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -3865,6 +6969,15 @@ export interface operations {
                 headers: {
                     /** @description seconds */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -3913,6 +7026,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Too Many Requests */
             429: {
                 headers: {
@@ -3935,6 +7068,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     postWebhooksRoute: {
@@ -3949,6 +7091,8 @@ export interface operations {
         };
         requestBody: {
             content: {
+                "application/cloudevents-batch+json": unknown;
+                "application/cloudevents+json": unknown;
                 "application/json": unknown;
                 "application/x-www-form-urlencoded": unknown;
             };
@@ -3971,6 +7115,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["WebhookAccepted"];
                 };
+            };
+            /** @description a handshake without an answer, for example Discord's PING of webhook events */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Bad Request */
             400: {
@@ -4002,6 +7153,17 @@ export interface operations {
             /** @description Not Found */
             404: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4066,6 +7228,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
         };
     };
     optionsWebhooksRoute: {
@@ -4112,6 +7283,55 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
                 headers: {
                     [name: string]: unknown;
                 };
