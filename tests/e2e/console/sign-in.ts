@@ -13,7 +13,7 @@ export function signIn(): void {
       await visit(async (page) => {
         await page.goto(link);
         await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor();
-        expect(page.url()).toBe(`${stack.baseUrl}/console`);
+        expect(page.url()).toBe(`${stack.baseUrl}/console/`);
         await page.goBack();
         expect(page.url()).not.toContain(code);
         const [cookie] = await page.context().cookies();

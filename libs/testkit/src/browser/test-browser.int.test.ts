@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { listen } from '../network/http-server.ts';
 import { eventually } from '../waiting/eventually.ts';
@@ -11,9 +12,13 @@ import { startTestBrowser, type TestBrowser } from './test-browser.ts';
 const FETCH_MS = 15 * 60_000;
 
 let browser: TestBrowser;
+let scratch: string;
 let site: Awaited<ReturnType<typeof listen>>;
 
 beforeAll(async () => {
+  // For the screenshots of the tests that are made to fail.
+  scratch = mkdtempSync(join(tmpdir(), 'angelia-browser-'));
+  process.env.TMPDIR = scratch;
   browser = await startTestBrowser();
   site = await listen((request, response) => {
     if (request.url === '/missing') return void response.writeHead(404).end();
@@ -26,6 +31,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.stop();
   await site?.stop();
+  rmSync(scratch, { recursive: true, force: true });
 });
 
 /** Runs a script in a page. It waits for the script's promise, so that the page has done what the test is about. */
@@ -116,7 +122,6 @@ describe('a test in the browser', () => {
     expect(failure).toContain('the claim of the test');
     const picture = /: (\/.*\.png)$/m.exec(failure)?.[1] ?? '-';
     expect(existsSync(picture)).toBe(true);
-    rmSync(dirname(picture), { recursive: true });
   });
 });
 
