@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { eventually } from '@angelia/testkit';
 import type { Page } from '@angelia/testkit/browser';
 import { describe, expect, it } from '@jest/globals';
 import { stack } from '../shared-stack.ts';
@@ -17,6 +18,8 @@ interface Violation {
 
 /** Everything that axe knows: WCAG 2.2 A and AA, and good practice. */
 export async function violations(page: Page): Promise<string[]> {
+  // A view is judged with its content.
+  await eventually(async () => (await page.getByText(/^Loading /).count()) === 0);
   await page.evaluate(`window.axe === undefined && (() => { ${axe} })()`);
   const { violations: found } = (await page.evaluate('axe.run()')) as { violations: Violation[] };
   return found.flatMap(({ id, help, nodes }) =>
