@@ -27,6 +27,17 @@ export interface Message {
   readonly silent?: boolean;
 }
 
+export interface OpenQuestion {
+  readonly session_id: string;
+  readonly clarification_id: string;
+  readonly title: string;
+  readonly route: string;
+  readonly question: string;
+  readonly choices: readonly string[];
+  readonly asked_at: string;
+  readonly deadline: string;
+}
+
 export interface Delivery {
   readonly id: string;
   readonly session_id: string;

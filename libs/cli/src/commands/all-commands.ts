@@ -12,6 +12,7 @@ import { jobsCancel, jobsList, jobsShow } from './jobs.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
+import { questionsList } from './questions.ts';
 import { restart } from './restart.ts';
 import { routesAdd, routesList, routesRemove, routesRotateSecret, routesShow } from './routes.ts';
 import { send } from './send.ts';
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   tail,
   transcript,
   message,
+  questionsList,
   answer,
   cancel,
   resume,

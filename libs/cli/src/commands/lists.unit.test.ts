@@ -40,6 +40,16 @@ const lists: Readonly<Record<string, object>> = {
     possible_duplicate: true,
     updated_at: AT,
   },
+  '/v1/questions': {
+    session_id: ID,
+    clarification_id: 'question-1',
+    title: LONG,
+    route: ROUTE,
+    question: LONG,
+    choices: [],
+    asked_at: AT,
+    deadline: AT,
+  },
   '/v1/dead-letters': {
     id: '1234567',
     stream_id: `key-session-${ROUTE}-${ID}`,
@@ -131,6 +141,7 @@ it.each([
   ['sessions', ID],
   ['deliveries', `${ID}.123`],
   ['dead-letters', '1234567'],
+  ['questions', ID],
   ['processes', 'proc_0123456789abcdef01234567'],
   ['routes', ROUTE],
   ['webhooks', 'unknown_route'],
@@ -181,6 +192,7 @@ it.each([
   ['processes', 'there are no such processes\n'],
   ['jobs', 'there are no jobs\n'],
   ['dead-letters', 'there are no dead letters\n'],
+  ['questions', 'there are no open questions\n'],
 ])('%s says if there are none, and not on stdout', async (command, note) => {
   answers = { [`/v1/${command}`]: { items: [], next_cursor: null } };
   expect(await runRecorded([command], { env: server.env })).toEqual({ code: 0, stdout: '', stderr: note });

@@ -61,7 +61,7 @@ export const answer = defineCommand({
       does: 'choose the second answer, then follow the session',
     },
   ],
-  calls: ['post /v1/sessions/{id}/messages'],
+  calls: ['post /v1/sessions/{id}/answers'],
   run: async (context) => {
     const { given, out } = context;
     const question = await openQuestion(context);
@@ -83,7 +83,12 @@ export const answer = defineCommand({
     if (nth !== null && chosen === undefined) {
       throw new CliError(EXIT.usage, 'this question has no choices: give a text');
     }
-    return say(context, { text: chosen ?? (await textOf(context)) });
+    // This question: one that the session asks meanwhile is not answered by mistake.
+    const taken = await context.api().send<SessionRef>('POST', `${sessionPath(given)}/answers`, {
+      body: { clarification_id: question.clarification_id, answer: chosen ?? (await textOf(context)) },
+      headers: keyHeader(context),
+    });
+    return report(context, taken, 'continues as');
   },
 });
 

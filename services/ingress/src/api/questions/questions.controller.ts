@@ -66,8 +66,12 @@ export class QuestionsController {
       { actor, ...(key === undefined ? {} : { key }) },
     );
     if (executed.status === 'refused') {
-      reply.code(409);
-      return closedQuestion(executed.loaded, clarificationId);
+      // The session refuses a repeat before the log could recognise its key.
+      const isRepeat = key !== undefined && (await this.log.streams.findByKey(key.key)) === session;
+      if (!isRepeat) {
+        reply.code(409);
+        return closedQuestion(executed.loaded, clarificationId);
+      }
     }
     reply.code(202);
     return { session_id: session };

@@ -39,10 +39,13 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A new answer: what is shared is too young to be computed again. */
+let later = 0;
+
+/** A new answer: the one that is shared is too young to be computed again. */
 async function freshSystem(): Promise<SystemJson> {
   const real = performance.now;
-  performance.now = () => real.call(performance) + 600_000;
+  later += 600_000;
+  performance.now = () => real.call(performance) + later;
   try {
     const { status, body } = await apiCall(ingress, '/v1/system');
     expect(status).toBe(200);
@@ -54,10 +57,11 @@ async function freshSystem(): Promise<SystemJson> {
 
 it('shows the services that were seen, and which of them vanished', async () => {
   const log = openEventLog({ url: database.url, instance: 'delivery-1', holder: 'delivery-1#a' });
+  const other = openEventLog({ url: database.url, instance: 'runner:old', holder: 'runner:old#b' });
   try {
     const delivery = { service: 'delivery', version: '0.2.0', instance: 'delivery-1' };
     await log.presence.announce(delivery, 20);
-    await log.presence.announce({ service: 'agent-runner', version: '0.1.9', instance: 'runner:old' }, 20);
+    await other.presence.announce({ service: 'agent-runner', version: '0.1.9', instance: 'runner:old' }, 20);
     await database.query(
       `UPDATE angelia.leases SET expires_at = now() - interval '1 second' WHERE resource LIKE 'service:agent-runner:%'`,
     );
@@ -87,6 +91,7 @@ it('shows the services that were seen, and which of them vanished', async () => 
     await log.presence.withdraw(delivery);
     expect((await freshSystem()).services.some(({ instance }) => instance === 'delivery-1')).toBe(false);
   } finally {
+    await other.close();
     await log.close();
   }
 });
@@ -142,7 +147,7 @@ it('names the targets and models that are down, with the list of what waits for 
     type: 'put-off-run',
     generation: now.generation,
     reason: 'unavailable',
-    models: [{ model: 'main', code: 'overloaded', message: 'busy' }],
+    models: [{ model: 'main', code: 'overloaded', message: 'busy', called: true }],
     retryAt,
   }));
   await viewsUpToDate(database);
