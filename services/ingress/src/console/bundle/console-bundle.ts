@@ -18,10 +18,10 @@ import { Downloads } from './downloads.ts';
 
 /** In the work tree and in the image. */
 const DIRECTORY = fileURLToPath(new URL('../../../../../libs/console/dist/', import.meta.url));
-/** A page has some ten files. Each on its way holds up to two parts (below). */
-const MOST_DOWNLOADS = 64;
+/** Forty browsers at once: each has six connections. Each holds up to two parts (below): 8 MB together. */
+const MOST_DOWNLOADS = 256;
 /** Read from the disk at once, for each download. */
-const PART_BYTES = 32 * 1024;
+const PART_BYTES = 16 * 1024;
 /** How often a request for the page looks whether there is another build. */
 const LOOK_EVERY_MS = 1_000;
 /** Names of files under assets/ contain a hash of their content, so a browser need never ask again. */
