@@ -1016,7 +1016,7 @@ export interface components {
             healthy: boolean;
         };
         Error: {
-            /** @description stable, for programs; not in answers to webhooks */
+            /** @description stable; where a program has to tell errors of the same status apart */
             code?: string;
             /** @description what is wrong, where, and what to do */
             error: string;
@@ -4752,7 +4752,7 @@ export interface operations {
                 cursor?: string;
                 /** @description how many, up to 200; 50 if left out */
                 limit?: number;
-                /** @description also say what each route did in the last 24 hours */
+                /** @description also say what the route did in the last 24 hours */
                 traffic?: "true" | "false";
             };
             header?: never;
@@ -4843,7 +4843,10 @@ export interface operations {
     };
     getRoutesName: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description also say what the route did in the last 24 hours */
+                traffic?: "true" | "false";
+            };
             header?: never;
             path: {
                 /** @description name of the route: lower-case letters, digits, - and _ */

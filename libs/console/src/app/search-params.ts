@@ -6,7 +6,7 @@ export function parseSearch(text: string): SearchParams {
 }
 
 /** Empty values are left out. */
-export function stringifySearch(search: Readonly<Record<string, unknown>>): string {
+export function stringifySearch(search: object): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(search))
     if (value !== undefined && value !== null && value !== '') params.set(name, String(value));

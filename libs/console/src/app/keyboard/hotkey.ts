@@ -17,13 +17,15 @@ export interface Place {
 }
 
 /**
- * The name of the command key that was pressed: `j`, `/`, `?`, `Enter`, `Escape`, `Mod+k`. Null: the key is text, belongs to the
+ * The name of the command key that was pressed: `j`, `/`, `?`, `enter`, `escape`, `mod+k`. Null: the key is text, belongs to the
  * focused control, or to the browser.
  */
 export function hotkeyOf(pressed: Pressed, { typing, onControl }: Place, shortcuts: boolean): string | null {
   if (pressed.defaultPrevented || pressed.isComposing || pressed.altKey) return null;
-  if (pressed.ctrlKey || pressed.metaKey) return pressed.key.toLowerCase() === 'k' ? 'Mod+k' : null;
+  if (pressed.ctrlKey || pressed.metaKey) return pressed.key.toLowerCase() === 'k' ? 'mod+k' : null;
   if (typing) return null;
-  if (pressed.key === 'Enter' || pressed.key === ' ') return onControl || !shortcuts ? null : pressed.key;
-  return pressed.key.length === 1 && !shortcuts ? null : pressed.key;
+  if (pressed.key === 'Enter' || pressed.key === ' ')
+    return onControl || !shortcuts ? null : pressed.key.toLowerCase();
+  if (pressed.key.length > 1) return pressed.key.toLowerCase();
+  return shortcuts ? pressed.key : null;
 }

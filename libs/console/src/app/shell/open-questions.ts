@@ -1,4 +1,31 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { api, ask } from '../../api/client.ts';
+import { useFeed } from '../../api/feed/use-feed.ts';
+import { useThrottled } from '../../api/feed/use-throttled.ts';
+
+/** Events after which another number of questions may be open. */
+const CHANGES = /^(clarification\.|session\.ended$|run\.cancelled$)/;
+/** The list is a moment behind the log. */
+const REFRESH_MS = 1_000;
+/** A tab that nobody looks at has no feed, and still shows in its title that somebody is needed. */
+const POLL_MS = 60_000;
+
+export const OPEN_QUESTIONS = ['questions', 'count'] as const;
+
 /** How many questions wait for a person. */
 export function useOpenQuestions(): number {
-  return 0;
+  const queries = useQueryClient();
+  const refresh = useThrottled(() => void queries.invalidateQueries({ queryKey: ['questions'] }), REFRESH_MS);
+  useFeed(({ events, gap }) => {
+    if (gap || events.some(({ type }) => CHANGES.test(type))) refresh();
+  });
+  const { data } = useQuery({
+    queryKey: OPEN_QUESTIONS,
+    queryFn: async ({ signal }) =>
+      (await ask(api.GET('/v1/questions', { params: { query: { count: 'true', limit: 1 } }, signal })))
+        .count ?? 0,
+    refetchInterval: POLL_MS,
+    refetchIntervalInBackground: true,
+  });
+  return data ?? 0;
 }

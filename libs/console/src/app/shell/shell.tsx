@@ -23,7 +23,7 @@ export function Shell() {
   useEffect(() => showOpenQuestions(questions), [questions]);
   useHotkeys({
     '?': () => setOpened('help'),
-    'Mod+k': () => setOpened('palette'),
+    'mod+k': () => setOpened('palette'),
   });
   // A new page begins at its top, also for those who read it with the keyboard.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the path.

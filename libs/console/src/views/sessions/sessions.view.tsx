@@ -1,5 +1,180 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { useHotkeys } from '../../app/keyboard/use-hotkeys.ts';
 import { Page } from '../../app/shell/page.tsx';
+import { Button } from '../../parts/controls/button.tsx';
+import { Empty, Failed, Loading } from '../../parts/feedback/states.tsx';
+import { countText } from '../../parts/text/visible-text.ts';
+import type { BulkAction } from './bulk/bulk-action.ts';
+import { JobDialog } from './bulk/job-dialog.tsx';
+import { SelectedDialog } from './bulk/selected-dialog.tsx';
+import { FilterBar } from './filters/filter-bar.tsx';
+import { filtersOf, hasFilters, type ListSearch } from './filters/session-filters.ts';
+import { SessionList } from './list/session-list.tsx';
+import type { SessionRow } from './list/session-rows.ts';
+import { useCount, useSessionList } from './list/use-session-list.ts';
+import './sessions.css';
 
+/** At the top, or so near that a new row moves nothing that is read. */
+const TOP_PX = 8;
+const NONE: ReadonlySet<string> = new Set();
+
+/** Every session, by filters that are in the address. */
 export function SessionsView() {
-  return <Page title="Sessions">{null}</Page>;
+  const search = useSearch({ from: '/shell/sessions' });
+  const navigate = useNavigate();
+  const scroller = useRef<HTMLDivElement>(null);
+  const searchField = useRef<HTMLInputElement>(null);
+  const visible = useRef<readonly string[]>([]);
+  const [selected, setSelected] = useState<ReadonlySet<string> | 'all'>(NONE);
+  const [act, setAct] = useState<{ readonly action: BulkAction; readonly row?: SessionRow } | null>(null);
+  const atTop = useCallback(() => (scroller.current?.scrollTop ?? 0) < TOP_PX, []);
+  const seen = useMemo(() => ({ atTop, visible: () => visible.current }), [atTop]);
+  const { key, loader, state, offset, keepOffset } = useSessionList(search, seen);
+  const count = useCount(search);
+  const { rows, waiting, behind } = state.list;
+  const names = useSeenNames(rows);
+
+  const change = (next: ListSearch) => {
+    setSelected(NONE);
+    void navigate({ to: '/sessions', search: next, replace: true });
+  };
+  const toggle = useCallback((id: string) => {
+    setSelected((before) => {
+      const next = new Set(before === 'all' ? [] : before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  }, []);
+  const onVisible = useCallback((ids: readonly string[]) => {
+    visible.current = ids;
+  }, []);
+  useHotkeys({
+    '/': () => searchField.current?.focus(),
+    escape: () => (selected === 'all' || selected.size > 0 ? setSelected(NONE) : false),
+  });
+  const toTop = () => {
+    if (behind) void loader.reload();
+    else loader.showNewer();
+    scroller.current?.scrollTo({ top: 0 });
+  };
+  const chosen = selected === 'all' ? [] : rows.filter(({ id }) => selected.has(id));
+  const close = () => setAct(null);
+
+  return (
+    <Page
+      title="Sessions"
+      fills
+      beside={
+        <span className="muted" role="status">
+          {count === null ? '' : `${count.exact ? '' : 'at least '}${countText(count.count)}`}
+        </span>
+      }
+    >
+      <FilterBar search={search} onChange={change} searchField={searchField} seen={names} />
+      <div className="session-list panel">
+        {(waiting.length > 0 || behind) && (
+          <Button kind="main" className="newer" onClick={toTop}>
+            {behind ? 'Many new sessions: show them' : `${waiting.length} new: show`}
+          </Button>
+        )}
+        {rows.length === 0 ? (
+          <NoRows
+            search={search}
+            loading={!state.complete}
+            error={state.error}
+            retry={() => void loader.reload()}
+          />
+        ) : (
+          <SessionList
+            key={key}
+            loader={loader}
+            state={state}
+            scroller={scroller}
+            offset={offset}
+            keepOffset={keepOffset}
+            onVisible={onVisible}
+            selected={selected}
+            onSelect={toggle}
+            onRetry={(row) => setAct({ action: 'resume', row })}
+          />
+        )}
+      </div>
+      {(selected === 'all' || selected.size > 0) && (
+        <section className="bulk-bar" aria-label="Selection">
+          <span role="status">
+            {selected === 'all'
+              ? `All ${count === null ? '' : countText(count.count)} that match`
+              : `${selected.size} selected`}
+          </span>
+          {selected !== 'all' && (
+            <Button kind="quiet" onClick={() => setSelected('all')}>
+              Select all {count === null ? '' : countText(count.count)} that match
+            </Button>
+          )}
+          <span className="bulk-actions">
+            <Button onClick={() => setAct({ action: 'resume' })}>Retry</Button>
+            <Button onClick={() => setAct({ action: 'cancel' })}>Cancel</Button>
+            <Button onClick={() => setAct({ action: 'erase' })}>Erase</Button>
+            <Button kind="quiet" onClick={() => setSelected(NONE)}>
+              Clear the selection
+            </Button>
+          </span>
+        </section>
+      )}
+      {act !== null &&
+        (selected === 'all' && act.row === undefined ? (
+          <JobDialog
+            action={act.action}
+            filters={filtersOf(search)}
+            onDone={() => void loader.refreshHead(atTop)}
+            onClose={close}
+          />
+        ) : (
+          <SelectedDialog
+            action={act.action}
+            rows={act.row === undefined ? chosen : [act.row]}
+            onDone={(erased) => {
+              if (erased && selected !== 'all') loader.forget(selected);
+              if (act.row === undefined) setSelected(NONE);
+              void loader.refreshRows(visible.current);
+            }}
+            onClose={close}
+          />
+        ))}
+    </Page>
+  );
+}
+
+function NoRows(props: {
+  readonly search: ListSearch;
+  readonly loading: boolean;
+  readonly error: unknown;
+  readonly retry: () => void;
+}) {
+  if (props.error !== null) return <Failed error={props.error} retry={props.retry} />;
+  if (props.loading) return <Loading what="sessions" />;
+  if (hasFilters(props.search))
+    return <Empty title="No session matches">Take a filter away, or look at a longer time.</Empty>;
+  return (
+    <Empty
+      title="No sessions yet"
+      command={`curl -X POST -H 'Content-Type: application/json' -d '{"text":"hello"}' ${location.origin}/webhooks/demo`}
+    >
+      A webhook to a route starts one. `angelia send` signs and sends one for you.
+    </Empty>
+  );
+}
+
+/** Agents and models of the rows so far, for the facets. */
+function useSeenNames(rows: readonly SessionRow[]) {
+  const known = useRef({ agents: new Set<string>(), models: new Set<string>(), looked: 0 });
+  return useMemo(() => {
+    const { agents, models } = known.current;
+    for (const { agent, model } of rows.slice(0, 1_000)) {
+      agents.add(agent);
+      if (model !== null) models.add(model);
+    }
+    return { agents: [...agents].toSorted(), models: [...models].toSorted() };
+  }, [rows]);
 }

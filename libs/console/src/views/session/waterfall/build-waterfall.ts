@@ -49,74 +49,92 @@ class Folding {
   /** What the turn waits for between runs: its place in the queue, an answer, a model. */
   #waits: Draft[] = [];
   #lastStep = 0;
-  #ended = false;
 
   take(event: SessionEvent): void {
     const data = new EventData(event);
     const at = timeOf(event);
     switch (event.type) {
       case 'turn.requested':
-        return this.#wait('queue', 'Queue', data.text('source') ?? '', event, at);
+        this.#wait('queue', 'Queue', data.text('source') ?? '', event, at);
+        break;
       case 'webhook.coalesced':
-        return this.#note(this.#waits.at(-1), event, 'coalesced');
+        this.#note(this.#waits.at(-1), event, 'coalesced');
+        break;
       case 'run.started':
-        return this.#startRun(event, data, at);
+        this.#startRun(event, data, at);
+        break;
       case 'model.responded':
-        return this.#step('model', data.text('model') ?? 'model', usageText(data), event, at);
+        this.#step('model', data.text('model') ?? 'model', usageText(data), event, at);
+        break;
       case 'context.compressed':
-        return this.#step('model', 'Summary of the conversation', usageText(data), event, at);
+        this.#step('model', 'Summary of the conversation', usageText(data), event, at);
+        break;
       case 'tool.started':
-        return this.#startTool(event, data, at);
+        this.#startTool(event, data, at);
+        break;
       case 'tool.finished':
-        return this.#finishTool(event, data, at);
+        this.#finishTool(event, data, at);
+        break;
       case 'session.interim-status':
         this.#output(event, 'status', at);
-        return this.#step('status', 'Status', firstLine(data.text('text')), event, at, at);
+        this.#step('status', 'Status', firstLine(data.text('text')), event, at, at);
+        break;
       case 'clarification.requested':
         this.#output(event, 'question', at);
         this.#endRun(at, 'ok', 'asks', event);
         this.#wait('person', 'Waits for an answer', firstLine(data.text('question')), event, at);
-        return this.#expectDelivery(event, at);
+        this.#expectDelivery(event, at);
+        break;
       case 'clarification.answered':
         this.#endWaits(at, 'ok', 'answered', event, 'person');
-        return this.#wait('queue', 'Queue', 'after the answer', event, at);
+        this.#wait('queue', 'Queue', 'after the answer', event, at);
+        break;
       case 'clarification.timed-out':
         this.#endWaits(at, 'bad', 'no answer', event, 'person');
-        return this.#wait('queue', 'Queue', 'without an answer', event, at);
+        this.#wait('queue', 'Queue', 'without an answer', event, at);
+        break;
       case 'clarification.superseded':
-        return this.#endWaits(at, 'calm', 'superseded', event, 'person');
+        this.#endWaits(at, 'calm', 'superseded', event, 'person');
+        break;
       case 'run.put-off':
         this.#endRun(at, 'wait', 'put off', event);
-        return this.#wait('outage', 'Waits for a model', data.text('reason') ?? '', event, at);
+        this.#wait('outage', 'Waits for a model', data.text('reason') ?? '', event, at);
+        break;
       case 'run.interrupted':
         this.#endRun(at, 'calm', 'interrupted', event);
-        return this.#wait('queue', 'Queue', 'after an interruption', event, at);
+        this.#wait('queue', 'Queue', 'after an interruption', event, at);
+        break;
       case 'run.failed':
         this.#endRun(at, 'bad', 'failed', event, data.text('code') ?? '');
-        return this.#endWaits(at, 'bad', data.text('code') ?? 'failed', event);
+        this.#endWaits(at, 'bad', data.text('code') ?? 'failed', event);
+        break;
       case 'run.cancelled':
         this.#endRun(at, 'calm', 'cancelled', event);
-        return this.#endWaits(at, 'calm', 'cancelled', event);
+        this.#endWaits(at, 'calm', 'cancelled', event);
+        break;
       case 'session.final-response': {
         const outcome = data.text('outcome') ?? 'succeeded';
         this.#output(event, 'answer', at);
         this.#endRun(at, OUTCOME_TONES[outcome] ?? 'ok', outcome, event);
         if (!data.flag('silent')) this.#expectDelivery(event, at);
-        return;
+        break;
       }
       case 'session.ended':
-        this.#ended = true;
         this.#endRun(at, 'calm', 'ended', event);
-        return this.#endWaits(at, 'calm', 'ended', event);
+        this.#endWaits(at, 'calm', 'ended', event);
+        break;
       case 'process.started':
-        return this.#startProcess(event, data, at);
+        this.#startProcess(event, data, at);
+        break;
       case 'process.matched':
       case 'process.kill-requested':
       case 'process.completion-consumed':
-        return this.#note(this.#processes.get(data.text('process_id') ?? ''), event);
+        this.#note(this.#processes.get(data.text('process_id') ?? ''), event);
+        break;
       case 'process.exited':
       case 'process.lost':
-        return this.#endProcess(event, data, at);
+        this.#endProcess(event, data, at);
+        break;
       default:
         if (event.type.startsWith('delivery.')) this.#takeDelivery(event, data, at);
     }
@@ -152,7 +170,14 @@ class Folding {
     this.#run = null;
   }
 
-  #step(kind: StepKind, label: string, note: string, event: SessionEvent, at: number, from = this.#lastStep): void {
+  #step(
+    kind: StepKind,
+    label: string,
+    note: string,
+    event: SessionEvent,
+    at: number,
+    from = this.#lastStep,
+  ): void {
     const step = draft(kind, label, note, this.#run === null ? at : from, [event.version]);
     end(step, at, kind === 'status' ? 'calm' : 'ok', kind === 'status' ? 'sent' : 'done');
     (this.#run?.parts ?? this.#top).push(step);
@@ -160,7 +185,9 @@ class Folding {
   }
 
   #startTool(event: SessionEvent, data: EventData, at: number): void {
-    const tool = draft('tool', data.text('tool') ?? 'tool', firstLine(data.text('arguments')), at, [event.version]);
+    const tool = draft('tool', data.text('tool') ?? 'tool', firstLine(data.text('arguments')), at, [
+      event.version,
+    ]);
     this.#tools.set(data.text('call_id') ?? '', tool);
     (this.#run?.parts ?? this.#top).push(tool);
   }
@@ -231,38 +258,47 @@ class Folding {
       case 'delivery.attempted': {
         // An attempt without an outcome: nobody knows whether the platform took it.
         if (attempt?.until === null) end(attempt, at, 'wait', 'outcome unknown');
-        const next = draft('attempt', `Attempt ${data.number('attempt') ?? ''}`.trim(), data.text('target') ?? '', at, [
-          event.version,
-        ]);
+        const next = draft(
+          'attempt',
+          `Attempt ${data.number('attempt') ?? ''}`.trim(),
+          data.text('target') ?? '',
+          at,
+          [event.version],
+        );
         delivery.parts.push(next);
         delivery.note = data.text('target') ?? delivery.note;
         delivery.versions.push(event.version);
         delivery.state = 'sending';
         delivery.tone = 'busy';
-        return;
+        break;
       }
       case 'delivery.chunk-taken':
-        return this.#note(attempt, event);
+        this.#note(attempt, event);
+        break;
       case 'delivery.succeeded':
         if (attempt?.until === null) end(attempt, at, 'ok', 'taken', event);
-        return end(delivery, at, 'ok', 'delivered', event);
+        end(delivery, at, 'ok', 'delivered', event);
+        break;
       case 'delivery.failed':
         if (attempt?.until === null)
           end(attempt, at, 'bad', data.flag('unknown') ? 'outcome unknown' : 'failed', event, reasonOf(data));
         delivery.versions.push(event.version);
         delivery.tone = 'wait';
         delivery.state = 'will be tried again';
-        return;
+        break;
       case 'delivery.dead':
         if (attempt?.until === null) end(attempt, at, 'bad', 'failed', event, reasonOf(data));
-        return end(delivery, at, 'bad', 'dead', event, reasonOf(data));
+        end(delivery, at, 'bad', 'dead', event, reasonOf(data));
+        break;
       case 'delivery.dropped':
-        return end(delivery, at, 'calm', 'dropped', event, reasonOf(data));
+        end(delivery, at, 'calm', 'dropped', event, reasonOf(data));
+        break;
       case 'delivery.retry-requested':
         delivery.until = null;
         delivery.tone = 'wait';
         delivery.state = 'pending again';
-        return this.#note(delivery, event);
+        this.#note(delivery, event);
+        break;
     }
   }
 

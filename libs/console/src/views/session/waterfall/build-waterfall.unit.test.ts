@@ -6,7 +6,8 @@ import type { Step } from './step.ts';
 const START = Date.parse('2026-11-18T14:00:00Z');
 
 /** Events one second apart: `[type, data]`. */
-function history(...given: readonly (readonly [type: string, data?: object])[]): SessionEvent[] {
+type Given = readonly [type: string, data?: object];
+function history(...given: readonly Given[]): SessionEvent[] {
   return given.map(([type, data = {}], index) => ({
     position: 100 + index,
     version: index + 1,
@@ -24,14 +25,16 @@ const drawn = (steps: readonly Step[]) =>
     ({ depth, label, state, from, until }) =>
       `${'  '.repeat(depth)}${label}: ${state} ${seconds(from)}-${seconds(until)}`,
   );
-const waterfall = (...given: Parameters<typeof history>) => drawn(buildWaterfall(history(...given)));
+const waterfall = (...given: readonly Given[]) => drawn(buildWaterfall(history(...given)));
 
 const accepted = [['session.created'], ['turn.requested', { turn: 1, source: 'webhook' }]] as const;
 const run = (generation: number, more = {}) => ['run.started', { generation, turn: 1, ...more }] as const;
 const usage = { input_tokens: 1_204, output_tokens: 87 };
 const model = ['model.responded', { model: 'main', usage }] as const;
-const tool = (id: string) => ['tool.started', { call_id: id, tool: 'terminal', arguments: '{"command":"ls"}' }] as const;
-const result = (id: string, outcome = 'ok') => ['tool.finished', { call_id: id, tool: 'terminal', outcome }] as const;
+const tool = (id: string) =>
+  ['tool.started', { call_id: id, tool: 'terminal', arguments: '{"command":"ls"}' }] as const;
+const result = (id: string, outcome = 'ok') =>
+  ['tool.finished', { call_id: id, tool: 'terminal', outcome }] as const;
 const answer = ['session.final-response', { outcome: 'succeeded', text: 'done', silent: false }] as const;
 const ended = ['session.ended', { outcome: 'succeeded' }] as const;
 
@@ -114,7 +117,14 @@ describe('the waterfall', () => {
 
   it('shows a wait for a model, and an interruption', () => {
     expect(
-      waterfall(...accepted, run(1), ['run.put-off', { reason: 'unavailable' }], run(2), ['run.interrupted'], run(3)),
+      waterfall(
+        ...accepted,
+        run(1),
+        ['run.put-off', { reason: 'unavailable' }],
+        run(2),
+        ['run.interrupted'],
+        run(3),
+      ),
     ).toEqual([
       'Queue: done 1-2',
       'Run 1: put off 2-3',
@@ -127,7 +137,8 @@ describe('the waterfall', () => {
   });
 
   it('shows every attempt of a delivery: unknown, failed, dead, and again after a retry', () => {
-    const attempt = (n: number) => ['delivery.attempted', { output: 3, attempt: n, target: 'slack' }] as const;
+    const attempt = (n: number) =>
+      ['delivery.attempted', { output: 3, attempt: n, target: 'slack' }] as const;
     expect(
       waterfall(
         ...accepted,
@@ -181,10 +192,9 @@ describe('the waterfall', () => {
   });
 
   it('is not disturbed by types and fields that it does not know', () => {
-    expect(waterfall(...accepted, ['session.renamed', { a: 1 }], ['model.responded', {}], ['tool.finished', {}])).toEqual([
-      'Queue: under way 1-…',
-      'model: done 3-3',
-    ]);
+    expect(
+      waterfall(...accepted, ['session.renamed', { a: 1 }], ['model.responded', {}], ['tool.finished', {}]),
+    ).toEqual(['Queue: under way 1-…', 'model: done 3-3']);
   });
 });
 

@@ -1,0 +1,105 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { getSession, type Session } from '../../../api/calls/session-calls.ts';
+import { api, ask } from '../../../api/client.ts';
+import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
+import { SessionBadge } from '../../../parts/session/session-badge.tsx';
+import { Untrusted } from '../../../parts/text/text.tsx';
+import { Time } from '../../../parts/time/time.tsx';
+import { EventData } from '../session-event.ts';
+import { sessionKey, useEvents } from '../use-session.ts';
+
+/** The sessions before and after this one in its conversation, and webhooks that were coalesced into it. */
+export function RelatedTab({ session }: { readonly session: Session }) {
+  const { data: events = [] } = useEvents(session.id);
+  const { data: before } = useQuery({
+    queryKey: sessionKey(session.continues ?? ''),
+    queryFn: ({ signal }) => getSession(session.continues ?? '', signal),
+    enabled: session.continues !== undefined,
+    retry: false,
+  });
+  const after = useContinuations(session);
+  const coalesced = events.filter(({ type }) => type === 'webhook.coalesced');
+  if (after.isPending) return <Loading what="related sessions" />;
+  if (after.error !== null) return <Failed error={after.error} retry={() => void after.refetch()} />;
+  if (session.continues === undefined && after.data.length === 0 && coalesced.length === 0)
+    return (
+      <Empty title="Nothing is related to this session">
+        A message to an ended session opens a continuation. A route with `coalesce` puts webhooks of one key
+        together.
+      </Empty>
+    );
+  return (
+    <div className="related">
+      {session.continues !== undefined && (
+        <section aria-labelledby="continues">
+          <h2 id="continues">Continues</h2>
+          {before === undefined ? (
+            <Link to="/sessions/$id" params={{ id: session.continues }} className="mono">
+              {session.continues}
+            </Link>
+          ) : (
+            <SessionCard session={before} />
+          )}
+        </section>
+      )}
+      {after.data.length > 0 && (
+        <section aria-labelledby="continued">
+          <h2 id="continued">Continued by</h2>
+          {after.data.map((one) => (
+            <SessionCard key={one.id} session={one} />
+          ))}
+        </section>
+      )}
+      {coalesced.length > 0 && (
+        <section aria-labelledby="coalesced">
+          <h2 id="coalesced">Webhooks that were coalesced into it</h2>
+          <ul>
+            {coalesced.map((event) => (
+              <li key={event.version}>
+                <Untrusted text={new EventData(event).text('delivery_id') ?? ''} className="mono" />{' '}
+                <span className="muted">
+                  <Time at={event.recorded_at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+/** There is no filter for it in the API. A continuation by message or resume has the title and the route of its session. */
+function useContinuations(session: Session) {
+  return useQuery({
+    queryKey: [...sessionKey(session.id), 'continuations'],
+    queryFn: async ({ signal }) => {
+      if (session.ended_at === null) return [];
+      const title = session.title.slice(0, 200).trim();
+      const query = {
+        route: session.route,
+        since: session.ended_at,
+        limit: 200,
+        ...(title === '' ? {} : { title }),
+      };
+      const { items } = await ask(api.GET('/v1/sessions', { params: { query }, signal }));
+      return items.filter(({ continues }) => continues === session.id);
+    },
+  });
+}
+
+function SessionCard({ session }: { readonly session: Session }) {
+  return (
+    <article className="panel session-card">
+      <Link to="/sessions/$id" params={{ id: session.id }}>
+        <Untrusted text={session.title === '' ? session.id : session.title} />
+      </Link>
+      <SessionBadge session={session} />
+      <span className="mono muted">{session.id}</span>
+      <span className="muted">
+        <Time at={session.created_at} />
+      </span>
+    </article>
+  );
+}

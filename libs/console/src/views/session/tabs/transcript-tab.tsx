@@ -1,0 +1,124 @@
+import { Fragment, useMemo, useState } from 'react';
+import type { Session } from '../../../api/calls/session-calls.ts';
+import type { Schema } from '../../../api/client.ts';
+import { Button } from '../../../parts/controls/button.tsx';
+import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
+import { JsonView } from '../../../parts/json/json-view.tsx';
+import { parsedJson } from '../../../parts/json/parsed-json.ts';
+import { Markdown } from '../../../parts/markdown/markdown.tsx';
+import { LongText } from '../../../parts/text/text.tsx';
+import { beginning, visibleText } from '../../../parts/text/visible-text.ts';
+import { useTranscript } from '../use-session.ts';
+
+type Message = Schema['Message'];
+
+/** The newest messages come first into the page; a conversation can have thousands. */
+const PAGE = 100;
+
+/** The conversation as the model sees it. */
+export function TranscriptTab({ session }: { readonly session: Session }) {
+  const { data: messages, error, refetch } = useTranscript(session.id);
+  const [most, setMost] = useState(PAGE);
+  const results = useMemo(
+    () =>
+      new Map(
+        (messages ?? []).flatMap((message) =>
+          message.tool_call_id === undefined ? [] : [[message.tool_call_id, message.content] as const],
+        ),
+      ),
+    [messages],
+  );
+  if (messages === undefined)
+    return error === null ? (
+      <Loading what="the transcript" />
+    ) : (
+      <Failed error={error} retry={() => void refetch()} />
+    );
+  const spoken = messages
+    .map((message, index) => ({ message, index }))
+    .filter(({ message }) => message.role !== 'tool');
+  if (spoken.length === 0) return <Empty title="Nothing was said yet" />;
+  const hidden = Math.max(0, spoken.length - most);
+  return (
+    <div className="transcript">
+      {hidden > 0 && (
+        <Button onClick={() => setMost(most + PAGE)}>Show {Math.min(PAGE, hidden)} earlier messages</Button>
+      )}
+      <ol>
+        {spoken.slice(hidden).map(({ message, index }) => (
+          <li key={index} className={`message message-${message.role}`}>
+            <Said message={message} results={results} />
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+const SPEAKERS = { user: 'Input', assistant: 'Agent', tool: 'Tool' } as const;
+
+function Said({
+  message,
+  results,
+}: {
+  readonly message: Message;
+  readonly results: ReadonlyMap<string, string>;
+}) {
+  return (
+    <>
+      <h3>
+        {SPEAKERS[message.role]}
+        {message.turn !== undefined && <span className="muted"> · turn {message.turn}</span>}
+        {message.silent === true && <span className="tag">not delivered</span>}
+      </h3>
+      {message.content !== '' &&
+        (message.role === 'assistant' ? (
+          <Markdown text={message.content} label="What the agent said" />
+        ) : (
+          <LongText text={message.content} label="Input" />
+        ))}
+      {message.tool_calls?.map((call) => (
+        <Fragment key={call.id}>
+          <ToolCall call={call} result={results.get(call.id)} />
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+function ToolCall(props: {
+  readonly call: NonNullable<Message['tool_calls']>[number];
+  readonly result: string | undefined;
+}) {
+  const { call, result } = props;
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="tool-call" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <code>{visibleText(call.name)}</code>{' '}
+        <bdi className="muted cut">{visibleText(beginning(call.arguments.replaceAll(/\s+/g, ' '), 120))}</bdi>
+      </summary>
+      {open && (
+        <>
+          <h4>Arguments</h4>
+          <TextOrJson text={call.arguments} label="Arguments" />
+          <h4>Result</h4>
+          {result === undefined ? (
+            <p className="muted">None yet</p>
+          ) : (
+            <TextOrJson text={result} label="Result" />
+          )}
+        </>
+      )}
+    </details>
+  );
+}
+
+function TextOrJson({ text, label }: { readonly text: string; readonly label: string }) {
+  const value = useMemo(() => parsedJson(text), [text]);
+  return value === undefined ? (
+    <LongText text={text} label={label} />
+  ) : (
+    <JsonView value={value} label={label} />
+  );
+}

@@ -1,0 +1,71 @@
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getSession } from '../../api/calls/session-calls.ts';
+import { api, ask } from '../../api/client.ts';
+import { useFeed } from '../../api/feed/use-feed.ts';
+import { useThrottled } from '../../api/feed/use-throttled.ts';
+import { type SessionEvent, withLiveEvents } from './session-event.ts';
+
+/** While events keep coming, what is folded on the server is asked for at most this often. */
+const REFRESH_MS = 250;
+
+export const sessionKey = (id: string) => ['session', id] as const;
+export const eventsKey = (id: string) => ['session', id, 'events'] as const;
+export const transcriptKey = (id: string) => ['session', id, 'transcript'] as const;
+export const deliveriesKey = (id: string) => ['session', id, 'deliveries'] as const;
+export const processesKey = (id: string) => ['session', id, 'processes'] as const;
+
+export function useSession(id: string) {
+  return useQuery({ queryKey: sessionKey(id), queryFn: ({ signal }) => getSession(id, signal) });
+}
+
+export function useEvents(id: string) {
+  return useQuery({
+    queryKey: eventsKey(id),
+    queryFn: async ({ signal }): Promise<readonly SessionEvent[]> =>
+      (await ask(api.GET('/v1/sessions/{id}/events', { params: { path: { id } }, signal }))).items,
+  });
+}
+
+export function useTranscript(id: string) {
+  return useQuery({
+    queryKey: transcriptKey(id),
+    queryFn: async ({ signal }) =>
+      (await ask(api.GET('/v1/sessions/{id}/transcript', { params: { path: { id } }, signal }))).messages,
+  });
+}
+
+export function useDeliveries(id: string) {
+  return useQuery({
+    queryKey: deliveriesKey(id),
+    queryFn: async ({ signal }) =>
+      (await ask(api.GET('/v1/deliveries', { params: { query: { session: id, limit: 200 } }, signal })))
+        .items,
+  });
+}
+
+/** Keeps what is shown of a session up with the log: events come as they are, the rest is asked for again. */
+export function useLiveSession(id: string): void {
+  const queries = useQueryClient();
+  const refresh = useThrottled(() => refreshDerived(queries, id), REFRESH_MS);
+  useFeed(({ events, gap }) => {
+    const own = events.filter(({ session_id }) => session_id === id);
+    if (gap) {
+      void queries.invalidateQueries({ queryKey: sessionKey(id) });
+      return;
+    }
+    if (own.length === 0) return;
+    const known = queries.getQueryData<readonly SessionEvent[]>(eventsKey(id));
+    const more = known === undefined ? undefined : withLiveEvents(known, own);
+    if (more === null) void queries.invalidateQueries({ queryKey: eventsKey(id) });
+    else if (more !== undefined) queries.setQueryData(eventsKey(id), more);
+    refresh();
+  });
+}
+
+/** Everything of the session but its events. */
+function refreshDerived(queries: QueryClient, id: string): void {
+  void queries.invalidateQueries({
+    queryKey: sessionKey(id),
+    predicate: ({ queryKey }) => queryKey[2] !== 'events',
+  });
+}

@@ -1,0 +1,53 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import type { Session } from '../../../api/calls/session-calls.ts';
+import { Button } from '../../../parts/controls/button.tsx';
+import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
+import { useEvents } from '../use-session.ts';
+import { buildWaterfall } from './build-waterfall.ts';
+import { StepDetail } from './step-detail.tsx';
+import { Waterfall } from './waterfall.tsx';
+import { WaterfallTable } from './waterfall-table.tsx';
+
+/** The waterfall, live, beside the details of the selected step. */
+export function Timeline({ session }: { readonly session: Session }) {
+  const { data: events, error, refetch } = useEvents(session.id);
+  const { step: selectedId } = useSearch({ from: '/shell/sessions/$id' });
+  const navigate = useNavigate();
+  const [asTable, setAsTable] = useState(false);
+  const steps = useMemo(() => buildWaterfall(events ?? []), [events]);
+  if (events === undefined)
+    return error === null ? (
+      <Loading what="the events" />
+    ) : (
+      <Failed error={error} retry={() => void refetch()} />
+    );
+  if (steps.length === 0) return <Empty title="Nothing happened yet" />;
+  const selected = steps.find(({ id }) => id === selectedId) ?? null;
+  const select = (id: string) =>
+    void navigate({ to: '.', search: { step: id }, replace: true, resetScroll: false });
+  return (
+    <div className={`timeline ${selected === null ? '' : 'timeline-with-detail'}`}>
+      <section className="panel timeline-panel" aria-label="What happened">
+        <div className="timeline-bar">
+          <h2>What happened</h2>
+          <Button kind="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+            {asTable ? 'Show as bars' : 'Show as a table'}
+          </Button>
+        </div>
+        {asTable ? (
+          <WaterfallTable steps={steps} onSelect={select} />
+        ) : (
+          <Waterfall steps={steps} selected={selected?.id ?? null} onSelect={select} />
+        )}
+      </section>
+      {selected !== null && (
+        <StepDetail
+          step={selected}
+          events={events}
+          onClose={() => void navigate({ to: '.', search: {}, replace: true, resetScroll: false })}
+        />
+      )}
+    </div>
+  );
+}
