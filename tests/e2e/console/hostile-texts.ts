@@ -48,7 +48,7 @@ export function hostileTexts(): void {
       agents: { hostile: { kind: 'llm', model: 'hostile', toolsets: ['clarify'] } },
       routes: {
         hostile: testRoute(sink.url, { agent: 'hostile', title: '{text}', prompt: '{__raw__}' }),
-        'hostile-long': testRoute(sink.url, { agent: 'hostile', title: '{text}' }),
+        'hostile-long': testRoute(sink.url, { agent: 'hostile', title: '{text}', prompt: 'Go on.' }),
       },
     };
   });
