@@ -51,7 +51,7 @@ const sections = Object.entries(schema.properties ?? {});
 /** For a part with names that the user chooses (`models`): the schema of each entry. */
 const inside = (section: JsonSchema): JsonSchema =>
   typeof section.additionalProperties === 'object' ? section.additionalProperties : section;
-const TEXTS = ['secret', 'public_url'];
+const TEXTS = ['secret', 'public_url', 'jaeger_url'];
 /** They have their own pages. */
 const ELSEWHERE = ['targets', 'routes'];
 
@@ -72,8 +72,8 @@ describe('docs/configure.md', () => {
     },
   );
 
-  it('has a row for each of the two strings at the top', () => {
-    expect([...rowsOf(sectionOf('`secret`, `public_url`')).keys()]).toEqual(TEXTS);
+  it('has a row for each of the strings at the top', () => {
+    expect([...rowsOf(sectionOf('`secret`, `public_url`, `jaeger_url`')).keys()]).toEqual(TEXTS);
   });
 
   it('names every key of a route, whose table is in docs/routes.md', () => {

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { initialScripts } from './initial-scripts.mjs';
+import { inlineCode } from './inline-code.mjs';
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(here, 'dist');
@@ -41,6 +42,11 @@ export async function buildConsole(options = {}) {
   const startedAt = performance.now();
   const outputs = await bundled();
   const scripts = initialScripts(JSON.parse(textOf(outputs, '.vite/manifest.json')));
+  const inline = inlineCode(textOf(outputs, 'index.html'));
+  if (inline.length > 0)
+    throw new ConsoleBuildError(
+      `the console's page has what its content security policy forbids: ${inline.join(' ')}`,
+    );
   const compressed = await Promise.all(
     outputs
       .filter(({ fileName }) => !fileName.startsWith('.vite/'))

@@ -48,6 +48,7 @@ describe('a run', () => {
     expect(events.map((event) => event.type)).toEqual(WHOLE);
     expect(dataOf(events, 'model.responded')).toMatchObject([
       {
+        duration_ms: expect.any(Number),
         model: 'main',
         text: 'four',
         step: 1,

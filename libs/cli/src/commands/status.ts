@@ -12,7 +12,7 @@ export const status = defineCommand({
   summary: 'show one session, and what took its time',
   description:
     'It shows the session as the log has it now, and its timeline: runs, model steps, tools, questions, outputs, deliveries ' +
-    'and background processes. A model step is assumed to begin when the step or tool before it ended.',
+    'and background processes. In sessions of 0.2.0 and older, a model step is assumed to begin when the step or tool before it ended.',
   arguments: [sessionArgument],
   examples: [
     { command: 'angelia status 01a1e281-20d9-7563-b8f1-427765d52c50', does: 'everything about a session' },

@@ -33,7 +33,7 @@ interface Open {
 
 /**
  * The events of a session as spans, in the order in which they began. The log has no event for the start of a model call, so
- * the span of a call begins at the event before it in the same run.
+ * the span of a call begins as long before its answer as the answer took, in older logs at the event before it in the run.
  */
 export function spansOf(events: readonly SessionEvent[]): Span[] {
   const done: Span[] = [];
@@ -111,11 +111,13 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
       case 'model.responded': {
         const usage = (data.usage ?? {}) as { input_tokens?: number; output_tokens?: number };
         const finished = text(data.finish_reason);
+        const took = typeof data.duration_ms === 'number' ? data.duration_ms : null;
+        const began = took === null ? null : new Date(Date.parse(at) - took).toISOString();
         mark(event, {
           kind: 'model',
           name: `model ${text(data.model)}`,
           level: 1,
-          started_at: lastOfRun.get(data.generation) ?? at,
+          started_at: began ?? lastOfRun.get(data.generation) ?? at,
           outcome: finished,
           note: `step ${data.step}, ${usage.input_tokens ?? 0} in, ${usage.output_tokens ?? 0} out`,
         });

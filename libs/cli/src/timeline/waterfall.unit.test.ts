@@ -31,6 +31,22 @@ const created = [0, 'session.created', { route: 'hook', title: 't' }] as [
 ];
 const turn = [0, 'turn.requested', { turn: 1, source: 'webhook', input: 'x' }] as typeof created;
 
+it('a model step begins as long before its answer as the answer took', () => {
+  const [step] = spansOf(
+    events(
+      created,
+      turn,
+      [100, 'run.started', { generation: 1, turn: 1, runner: 'r1' }],
+      [
+        5_000,
+        'model.responded',
+        { generation: 1, turn: 1, step: 1, model: 'main', finish_reason: 'stop', duration_ms: 1_500 },
+      ],
+    ),
+  ).filter(({ kind }) => kind === 'model');
+  expect(step?.started_at).toBe(new Date(BEGIN + 3_500).toISOString());
+});
+
 describe('the waterfall of a session', () => {
   it('has a bar for queue, run, model step, tool and delivery, and a mark for each output', () => {
     const text = drawn(

@@ -1,5 +1,5 @@
 import { createRouter } from '@tanstack/react-router';
-import { Loading } from '../parts/feedback/states.tsx';
+import { Failed, Loading } from '../parts/feedback/states.tsx';
 import { deliveryRoutes } from '../views/deliveries/routes.ts';
 import { inboxRoutes } from '../views/inbox/routes.ts';
 import { nowRoutes } from '../views/now/routes.ts';
@@ -35,6 +35,13 @@ export const router = createRouter({
   stringifySearch,
   // A view's code comes when a pointer is on its link.
   defaultPreload: 'intent',
+  // Inside the shell: the navigation stays.
+  defaultErrorComponent: ({ error, reset }) => (
+    <div className="page">
+      <h1>This view cannot be shown</h1>
+      <Failed error={error} retry={reset} />
+    </div>
+  ),
   defaultPendingComponent: () => <Loading what="the view" />,
 });
 

@@ -125,6 +125,8 @@ const modelResponded = z.object({
   reasoning: z.object({ of: z.string(), data: z.string() }).optional(),
   /** True: the answer was cut at the model's limit of output, and the next step goes on where it was cut. */
   to_be_continued: z.boolean().optional(),
+  /** How long it took to get the answer, with repeated calls and other models that failed. The runner's clock measured it. */
+  duration_ms: count.optional(),
 });
 
 /** From here on the model sees a summary in place of what came before. The log keeps everything. */

@@ -9,6 +9,7 @@ interface Row {
   readonly route: string;
   readonly status: string;
   readonly outcome: string | null;
+  readonly waitingFor: string | null;
   readonly agent: string;
   readonly model: string | null;
   readonly failure: string | null;
@@ -36,6 +37,7 @@ const rows: Row[] = Array.from({ length: SESSIONS }, (_, n) => {
     route: `route-${n % 5}`,
     status: isEnded ? 'ended' : (['queued', 'running', 'waiting'][n % 3] ?? ''),
     outcome,
+    waitingFor: !isEnded && n % 3 === 2 ? (['person', 'model'][(n >> 2) % 2] as string) : null,
     agent: ['default', 'reviewer'][n % 2] as string,
     model: [null, 'main', 'backup'][(n >> 1) % 3] ?? null,
     failure: outcome === 'failed' ? (['timeout', 'budget'][n % 2] as string) : null,
@@ -61,11 +63,11 @@ beforeAll(async () => {
   bounded = new SessionList(log.database.relaxed, new ViewsVersion(log.database.relaxed), 9, 50);
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, outcome, created_at, last_activity_at, ended_at, running,
-       settled, state, agent, model, failure, title, delivery_id, tokens)
+       settled, state, agent, model, failure, title, delivery_id, tokens, waiting_for)
      SELECT x.id, 1, x.route, x.status, x.outcome, to_timestamp(x.created / 1000.0), to_timestamp(x.active / 1000.0),
-       to_timestamp(x.ended / 1000.0), false, x.settled, '{}', x.agent, x.model, x.failure, x.title, x."deliveryId", x.tokens
+       to_timestamp(x.ended / 1000.0), false, x.settled, '{}', x.agent, x.model, x.failure, x.title, x."deliveryId", x.tokens, x."waitingFor"
      FROM jsonb_to_recordset($1::jsonb) x(id text, route text, status text, outcome text, created bigint, active bigint,
-       ended bigint, settled boolean, agent text, model text, failure text, title text, "deliveryId" text, tokens bigint)`,
+       ended bigint, settled boolean, agent text, model text, failure text, title text, "deliveryId" text, tokens bigint, "waitingFor" text)`,
     [JSON.stringify(rows)],
   );
 });
@@ -75,13 +77,14 @@ afterAll(async () => {
 });
 
 function fits(row: Row, filter: SessionFilter): boolean {
-  const same = (['route', 'status', 'outcome', 'agent', 'model', 'failure', 'deliveryId'] as const).every(
-    (name) => filter[name] === undefined || row[name] === filter[name],
-  );
+  const same = (
+    ['route', 'status', 'outcome', 'waitingFor', 'agent', 'model', 'failure', 'deliveryId'] as const
+  ).every((name) => filter[name] === undefined || row[name] === filter[name]);
   return (
     same &&
     row.created >= (filter.since ?? 0) &&
     row.created < (filter.until ?? Number.POSITIVE_INFINITY) &&
+    (filter.endedSince === undefined || (row.ended !== null && row.ended >= filter.endedSince)) &&
     (filter.endedBefore === undefined || (row.ended !== null && row.ended < filter.endedBefore)) &&
     (filter.idPrefix === undefined || row.id.startsWith(filter.idPrefix)) &&
     (filter.title === undefined || row.title.toLowerCase().includes(filter.title.toLowerCase()))
@@ -98,7 +101,9 @@ const values = {
   failure: ['timeout', 'budget'],
   since: times,
   until: times,
+  endedSince: times,
   endedBefore: times,
+  waitingFor: ['person', 'model', 'process'],
   idPrefix: [(rows[0] as Row).id.slice(0, 7), (rows[50] as Row).id.slice(0, 9)],
   deliveryId: ['delivery-3', 'delivery-8'],
   title: ['GRÖSSE', 'größe', 'pr #', '#14'],
@@ -191,6 +196,7 @@ describe('the plans', () => {
     ['route', { route: 'x' }, ['sessions_route']],
     ['route and succeeded', { route: 'x', outcome: 'succeeded' }, ['sessions_route']],
     ['queued', { status: 'queued', agent: 'x' }, ['sessions_unsettled']],
+    ['waiting', { waitingFor: 'person' }, ['sessions_unsettled']],
     ['agent', { agent: 'x', route: 'y' }, ['sessions_agent', 'sessions_unsettled']],
     ['model', { model: 'x', since: START }, ['sessions_model', 'sessions_unsettled']],
     ['outcome', { outcome: 'failed', agent: 'x' }, ['sessions_outcome', 'sessions_unsettled']],

@@ -11,6 +11,7 @@ import { createTestDatabase, eventually, startOtlpReceiver, type TestDatabase } 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../logs/logger.ts';
 import { Cuttable, RunningService } from '../testing/running-service.ts';
+import { VERSION } from '../version.ts';
 
 /** The smallest service: it does only what the kit does for every service. */
 const MAIN = 'dist/process-watcher.js';
@@ -71,8 +72,14 @@ describe('the life of a service', () => {
       status: 'ready',
       checks: { postgres: { ok: true }, nats: { ok: true }, startup: { ok: true } },
     });
+    // It says that it is there, and no longer when it has stopped.
+    const seen = () => database.query("SELECT resource FROM angelia.leases WHERE resource LIKE 'service:%'");
+    const presence = { resource: `service:process-watcher:${VERSION}:process-watcher` };
+    await eventually(async () => (await seen()).length === 1);
+    expect(await seen()).toEqual([presence]);
     service.signal('SIGTERM');
     expect(await service.exited).toEqual({ code: 0, signal: null });
+    expect(await seen()).toEqual([]);
     expect(service.stderr).toBe('');
     expect(service.lines.map((line) => line.msg)).toEqual(
       expect.arrayContaining(['at work', 'draining', 'drained and closed']),

@@ -27,6 +27,7 @@ export interface RecordModelResponse {
   readonly reasoning?: EventData<'model.responded'>['reasoning'];
   /** The answer was cut, and the next step goes on with it. */
   readonly toBeContinued?: boolean;
+  readonly durationMs?: number;
 }
 
 export interface StartTool {
@@ -71,6 +72,7 @@ export function recordModelResponse(state: SessionState, command: RecordModelRes
       usage: command.usage,
       ...(command.reasoning === undefined ? {} : { reasoning: command.reasoning }),
       ...(command.toBeContinued ? { to_be_continued: true } : {}),
+      ...(command.durationMs === undefined ? {} : { duration_ms: command.durationMs }),
     }),
   );
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { given, START } from '../../testing/given-when-then.ts';
 import {
   answered,
+  asked,
   attempted,
   created,
   exited,
@@ -52,6 +53,23 @@ describe('the projection', () => {
     const waiting = given([...running, putOff(1, START)]);
     expect(projectSession(null, waiting.events).session.failure).toBe('unavailable');
     expect(projectSession(null, waiting.and([runStarted(2)]).events).session.failure).toBeNull();
+  });
+
+  it('has what the session waits for and since when, and what happens meanwhile changes neither', () => {
+    const asks = given([...running, modelAsked(['ask-1']), asked(START + 3_600_000)]);
+    const { recordedAt } = asks.events.at(-1) ?? {};
+    for (const { events: some } of [asks, asks.and([attempted(5), delivered(5)])]) {
+      expect(projectSession(null, some).session).toMatchObject({
+        waitingFor: 'person',
+        waitingSince: recordedAt,
+      });
+    }
+    expect(projectSession(null, given([...running, putOff(1, START)]).events).session.waitingFor).toBe(
+      'model',
+    );
+    expect(projectSession(null, events).session.waitingFor).toBe('process');
+    const none = { waitingFor: null, waitingSince: null };
+    expect(projectSession(null, given(running).events).session).toMatchObject(none);
   });
 
   it('views-are-disposable: the rows do not depend on how the events are split into batches', () => {

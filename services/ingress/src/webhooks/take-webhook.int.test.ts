@@ -455,7 +455,7 @@ describe('a request that is not taken', () => {
   it('is answered as JSON too if its address is unknown or it is not HTTP', async () => {
     for (const [method, path, status] of [
       ['GET', '/nothing', 404],
-      ['GET', '/webhooks/hook', 404],
+      ['GET', '/webhooks/hook', 405],
       ['GET', '/%', 400],
       ['POST', `/webhooks/${'x'.repeat(300)}`, 404],
     ] as const) {

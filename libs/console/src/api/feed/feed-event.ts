@@ -19,7 +19,6 @@ export interface FeedBatch {
 
 /** Null for a message that only tells the place in the log, and for what is no event. */
 export function parseFeedEvent(data: string): FeedEvent | null {
-  if (data === '') return null;
   try {
     const event = JSON.parse(data) as Partial<FeedEvent> | null;
     if (typeof event?.stream_id !== 'string' || typeof event.type !== 'string') return null;

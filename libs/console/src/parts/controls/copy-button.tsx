@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 import { Icon } from './icon.tsx';
 
-/** Copies a text. `of` names what is copied, for people who do not see where the button is. */
-export function CopyButton({ text, of }: { readonly text: string; readonly of: string }) {
+/** Copies a text, or what a function makes when it is pressed. `of` names what is copied, for people who do not see where the button is. */
+export function CopyButton({ text, of }: { readonly text: string | (() => string); readonly of: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -16,7 +16,7 @@ export function CopyButton({ text, of }: { readonly text: string; readonly of: s
         className="icon-button"
         aria-label={`Copy ${of}`}
         title={`Copy ${of}`}
-        onClick={() => void copy(text).then(setCopied)}
+        onClick={() => void copy(typeof text === 'string' ? text : text()).then(setCopied)}
       >
         <Icon name={copied ? 'done' : 'copy'} />
       </button>

@@ -19,7 +19,7 @@ export function JsonView({ value, label, open = 2 }: Props) {
   return (
     <section className="json" aria-label={label}>
       <div className="json-copy">
-        <CopyButton text={JSON.stringify(value, null, 2) ?? 'undefined'} of={`${label} as JSON`} />
+        <CopyButton text={() => JSON.stringify(value, null, 2) ?? 'undefined'} of={`${label} as JSON`} />
       </div>
       <JsonNode name={null} value={value} open={open} />
     </section>

@@ -6,6 +6,7 @@ import { useFeed } from '../../api/feed/use-feed.ts';
 import { useThrottled } from '../../api/feed/use-throttled.ts';
 import { Page } from '../../app/shell/page.tsx';
 import { LazyLineChart } from '../../parts/chart/lazy-line-chart.tsx';
+import { Details } from '../../parts/controls/details.tsx';
 import { Dot, type Tone } from '../../parts/feedback/badge.tsx';
 import { Failed, Loading } from '../../parts/feedback/states.tsx';
 import { countText } from '../../parts/text/visible-text.ts';
@@ -168,10 +169,9 @@ function Charts(props: { readonly minutes: readonly Schema['OverviewMinute'][]; 
           format={seconds}
         />
       </section>
-      <details className="chart-table">
-        <summary>Show the figures as a table</summary>
-        <FigureTable minutes={minutes} />
-      </details>
+      <Details className="chart-table" summary="Show the figures as a table">
+        {() => <FigureTable minutes={minutes} />}
+      </Details>
     </div>
   );
 }

@@ -7,4 +7,9 @@ export const processRoutes = [
     path: '/processes',
     component: lazyRouteComponent(() => import('./processes.view.tsx'), 'ProcessesView'),
   }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: '/processes/$id',
+    component: lazyRouteComponent(() => import('./process.view.tsx'), 'ProcessView'),
+  }),
 ] as const;

@@ -9,6 +9,7 @@ import type { BulkAction } from './bulk/bulk-action.ts';
 import { JobDialog } from './bulk/job-dialog.tsx';
 import { SelectedDialog } from './bulk/selected-dialog.tsx';
 import { FilterBar } from './filters/filter-bar.tsx';
+import { Presets } from './filters/presets.tsx';
 import { filtersOf, hasFilters, type ListSearch } from './filters/session-filters.ts';
 import { SessionList } from './list/session-list.tsx';
 import type { SessionRow } from './list/session-rows.ts';
@@ -71,6 +72,7 @@ export function SessionsView() {
         </span>
       }
     >
+      <Presets search={search} />
       <FilterBar search={search} onChange={change} searchField={searchField} seen={names} />
       <div className="session-list panel">
         {(waiting.length > 0 || behind) && (

@@ -64,6 +64,7 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
       continue;
     }
     const asking = { ...askDeps(agent, tools, deps), models };
+    const askedAt = performance.now();
     const answered = await askOrCompress(run, asking).catch((error: unknown) => {
       // The model refuses to go on, for instance because it has no tokens left: waiting does not help.
       if (cut !== null && error instanceof ModelsFailed && error.models.length === 0)
@@ -74,9 +75,10 @@ export async function runLlm(run: Run, agent: LlmAgentConfig, deps: LlmDeps): Pr
     run.assertHeld();
     // The conversation was compressed, which took tokens.
     if (answered === null) continue;
-    const { model, reply } = answered;
+    const { model } = answered;
+    const reply = { ...answered.reply, durationMs: Math.round(performance.now() - askedAt) };
     if (reply.toolCalls.length > 0) {
-      await recordStep(run, turn, answered, cut ?? '', toolDeps);
+      await recordStep(run, turn, { model, reply }, cut ?? '', toolDeps);
     } else if (reply.finishReason === 'length') {
       await run.append([{ ...response(run, model, turn, reply), toBeContinued: true }]);
     } else {
@@ -150,12 +152,17 @@ function wasReported({ loaded, turn }: Run, text: string): boolean {
   });
 }
 
+interface TimedReply extends ModelReply {
+  /** With repeated calls and other models that failed. */
+  readonly durationMs: number;
+}
+
 /** @param before the beginning of the answer, from earlier steps */
 function answer(
   run: Run,
   model: string,
   turn: OpenTurn,
-  reply: ModelReply,
+  reply: TimedReply,
   before: string,
 ): Promise<Loaded | null> {
   const recorded = response(run, model, turn, reply);
@@ -175,7 +182,7 @@ function finishCut(run: Run, text: string): Promise<Loaded | null> {
 async function recordStep(
   run: Run,
   turn: OpenTurn,
-  { model, reply }: { readonly model: string; readonly reply: ModelReply },
+  { model, reply }: { readonly model: string; readonly reply: TimedReply },
   before: string,
   { tools }: ToolDeps,
 ): Promise<void> {
@@ -206,7 +213,7 @@ function response(
   run: Run,
   model: string,
   turn: OpenTurn,
-  { text, finishReason, usage, reasoning }: ModelReply,
+  { text, finishReason, usage, reasoning, durationMs }: TimedReply,
 ) {
   return {
     type: 'record-model-response',
@@ -216,6 +223,7 @@ function response(
     text: toStorable(text),
     finishReason,
     usage,
+    durationMs,
     ...(reasoning === undefined ? {} : { reasoning }),
   } as const;
 }

@@ -62,7 +62,7 @@ function Output(props: {
   return (
     <article>
       <header className="output-header">
-        <h3>{KINDS[output.type]}</h3>
+        <h2>{KINDS[output.type]}</h2>
         <span className="muted">
           <Time at={output.recorded_at} />
         </span>

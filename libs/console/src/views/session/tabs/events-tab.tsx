@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useDeferredValue, useMemo, useRef, useState } from 'react';
+import { useCallback, useDeferredValue, useMemo, useRef, useState } from 'react';
 import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { Icon } from '../../../parts/controls/icon.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
@@ -60,12 +60,13 @@ export function EventsTab({ id }: { readonly id: string }) {
 function EventList({ events }: { readonly events: readonly SessionEvent[] }) {
   const scroller = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const keyOf = useCallback((index: number) => events[index]?.version ?? index, [events]);
   const rows = useVirtualizer({
     count: events.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => 36,
     overscan: 10,
-    getItemKey: (index) => events[index]?.version ?? index,
+    getItemKey: keyOf,
   });
   const toggle = (version: number) => {
     const next = new Set(open);

@@ -42,7 +42,7 @@ function OneProcess({ process }: { readonly process: Process }) {
   return (
     <article>
       <header className="output-header">
-        <h3 className="mono">{process.id}</h3>
+        <h2 className="mono">{process.id}</h2>
         <CopyButton text={process.id} of="the process id" />
         <Badge tone={running ? 'busy' : process.exit_code === 0 ? 'ok' : 'bad'}>
           {running
@@ -129,7 +129,10 @@ function LiveOutput({ id, running }: { readonly id: string; readonly running: bo
     };
   }, [id, running]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the output.
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [output]);
+  useEffect(() => {
+    // In new browsers it returns a promise, which is not what an effect may return.
+    end.current?.scrollIntoView({ block: 'nearest' });
+  }, [output]);
   return (
     <div className="long-text">
       {error !== null && <p className="form-error">{error}</p>}

@@ -2,6 +2,7 @@ import { Fragment, useMemo, useState } from 'react';
 import type { Session } from '../../../api/calls/session-calls.ts';
 import type { Schema } from '../../../api/client.ts';
 import { Button } from '../../../parts/controls/button.tsx';
+import { Details } from '../../../parts/controls/details.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { JsonView } from '../../../parts/json/json-view.tsx';
 import { parsedJson } from '../../../parts/json/parsed-json.ts';
@@ -66,11 +67,11 @@ function Said({
 }) {
   return (
     <>
-      <h3>
+      <h2>
         {SPEAKERS[message.role]}
         {message.turn !== undefined && <span className="muted"> · turn {message.turn}</span>}
         {message.silent === true && <span className="tag">not delivered</span>}
-      </h3>
+      </h2>
       {message.content !== '' &&
         (message.role === 'assistant' ? (
           <Markdown text={message.content} label="What the agent said" />
@@ -91,18 +92,23 @@ function ToolCall(props: {
   readonly result: string | undefined;
 }) {
   const { call, result } = props;
-  const [open, setOpen] = useState(false);
   return (
-    <details className="tool-call" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <code>{visibleText(call.name)}</code>{' '}
-        <bdi className="muted cut">{visibleText(beginning(call.arguments.replaceAll(/\s+/g, ' '), 120))}</bdi>
-      </summary>
-      {open && (
+    <Details
+      className="tool-call"
+      summary={
         <>
-          <h4>Arguments</h4>
+          <code>{visibleText(call.name)}</code>{' '}
+          <bdi className="muted cut">
+            {visibleText(beginning(call.arguments.replaceAll(/\s+/g, ' '), 120))}
+          </bdi>
+        </>
+      }
+    >
+      {() => (
+        <>
+          <h3>Arguments</h3>
           <TextOrJson text={call.arguments} label="Arguments" />
-          <h4>Result</h4>
+          <h3>Result</h3>
           {result === undefined ? (
             <p className="muted">None yet</p>
           ) : (
@@ -110,7 +116,7 @@ function ToolCall(props: {
           )}
         </>
       )}
-    </details>
+    </Details>
   );
 }
 

@@ -30,8 +30,8 @@ const OUTCOME_TONES: Readonly<Record<string, Tone>> = {
 
 /**
  * What happened in a session as bars: the queue, runs by generation with their model calls and tools, waiting for people and for
- * models, processes, and deliveries with every attempt. It is a fold over the events. A model call has no event of its own for
- * its beginning: it begins where the run's step before it ended.
+ * models, processes, and deliveries with every attempt. It is a fold over the events. The beginning of a model call is not an
+ * event: it follows from how long the call took, or, in older events, it is where the run's step before it ended.
  */
 export function buildWaterfall(events: readonly SessionEvent[]): readonly Step[] {
   const folding = new Folding();
@@ -64,7 +64,14 @@ class Folding {
         this.#startRun(event, data, at);
         break;
       case 'model.responded':
-        this.#step('model', data.text('model') ?? 'model', usageText(data), event, at);
+        this.#step(
+          'model',
+          data.text('model') ?? 'model',
+          usageText(data),
+          event,
+          at,
+          this.#modelBegan(data, at),
+        );
         break;
       case 'context.compressed':
         this.#step('model', 'Summary of the conversation', usageText(data), event, at);
@@ -182,6 +189,11 @@ class Folding {
     end(step, at, kind === 'status' ? 'calm' : 'ok', kind === 'status' ? 'sent' : 'done');
     (this.#run?.parts ?? this.#top).push(step);
     if (kind !== 'status') this.#lastStep = at;
+  }
+
+  #modelBegan(data: EventData, at: number): number {
+    const took = data.number('duration_ms');
+    return took === null ? this.#lastStep : Math.max(this.#lastStep, at - took);
   }
 
   #startTool(event: SessionEvent, data: EventData, at: number): void {

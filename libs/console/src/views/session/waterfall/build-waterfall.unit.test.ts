@@ -82,6 +82,23 @@ describe('the waterfall', () => {
     expect(waterfall(...accepted)).toEqual(['Queue: under way 1-…']);
   });
 
+  it('begins a model call where the step before it ended, whatever was said meanwhile', () => {
+    const status = ['session.interim-status', { text: 'Still working' }] as const;
+    expect(waterfall(...accepted, run(1), model, model, status, model).slice(2, 6)).toEqual([
+      '  main: done 2-3',
+      '  main: done 3-4',
+      '  Status: sent 5-5',
+      '  main: done 4-6',
+    ]);
+  });
+
+  it('begins a model call by how long it took, if the event says so', () => {
+    const call = ['model.responded', { model: 'main', usage, duration_ms: 400 }] as const;
+    expect(waterfall(...accepted, run(1), call).at(2)).toBe('  main: done 2.6-3');
+    const long = ['model.responded', { model: 'main', usage, duration_ms: 60_000 }] as const;
+    expect(waterfall(...accepted, run(1), long).at(2)).toBe('  main: done 2-3');
+  });
+
   it('shows a run whose runner died as lost, and the next generation', () => {
     expect(waterfall(...accepted, run(1), model, run(2, { resumed: true }), model, answer, ended)).toEqual([
       'Queue: done 1-2',

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Details } from '../../../parts/controls/details.tsx';
 import { Icon } from '../../../parts/controls/icon.tsx';
 import { Badge } from '../../../parts/feedback/badge.tsx';
 import { JsonView } from '../../../parts/json/json-view.tsx';
@@ -9,15 +10,17 @@ import { countText, visibleText } from '../../../parts/text/visible-text.ts';
 import { Time, Took } from '../../../parts/time/time.tsx';
 import { EventData, type SessionEvent } from '../session-event.ts';
 import type { Step } from './step.ts';
+import type { Zoom } from './time-scale.ts';
 
 interface Props {
   readonly step: Step;
   readonly events: readonly SessionEvent[];
+  readonly onZoom: (zoom: Zoom) => void;
   readonly onClose: () => void;
 }
 
 /** Everything about one step: what went in, what came out, when, and the events that say so. */
-export function StepDetail({ step, events, onClose }: Props) {
+export function StepDetail({ step, events, onZoom, onClose }: Props) {
   // Versions count from 1, without gaps.
   const own = step.versions.flatMap((version) => events[version - 1] ?? []);
   return (
@@ -27,6 +30,17 @@ export function StepDetail({ step, events, onClose }: Props) {
           <bdi>{visibleText(step.label)}</bdi>
         </h2>
         <Badge tone={step.tone}>{step.state}</Badge>
+        {step.until !== null && step.until > step.from && (
+          <button
+            type="button"
+            className="icon-button"
+            aria-label="Zoom to this step"
+            title="Zoom to this step"
+            onClick={() => onZoom({ from: step.from, until: step.until ?? step.from })}
+          >
+            <Icon name="search" />
+          </button>
+        )}
         <button type="button" className="icon-button" aria-label="Close the details" onClick={onClose}>
           <Icon name="close" />
         </button>
@@ -69,10 +83,9 @@ function EventDetail({ event }: { readonly event: SessionEvent }) {
         {event.type} <span className="muted">{event.version}</span>
       </h3>
       <Content event={event} />
-      <details>
-        <summary>Raw event</summary>
-        <JsonView value={event} label={`Event ${event.version}`} />
-      </details>
+      <Details summary="Raw event">
+        {() => <JsonView value={event} label={`Event ${event.version}`} />}
+      </Details>
     </article>
   );
 }

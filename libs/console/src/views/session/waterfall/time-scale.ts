@@ -22,13 +22,30 @@ const SHORTEST_GAP_MS = 2_000;
 /** Steps that are work. The others are waiting, or go on beside it. */
 const WORK = new Set<Step['kind']>(['run', 'model', 'tool', 'attempt', 'status']);
 
+/** A part of the session that is looked at. */
+export interface Zoom {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The steps that have a part in it. */
+export function stepsWithin(steps: readonly Step[], zoom: Zoom, now: number): readonly Step[] {
+  return steps.filter((step) => step.from <= zoom.until && (step.until ?? now) >= zoom.from);
+}
+
 /** Where on a line each moment of a session is. Time of work is drawn in proportion; long waits between are cut short. */
-export function timeScale(steps: readonly Step[], now: number): TimeScale {
+export function timeScale(steps: readonly Step[], now: number, zoom: Zoom | null = null): TimeScale {
   const end = (step: Step) => step.until ?? Math.max(now, step.from);
-  const from = steps.reduce((least, step) => Math.min(least, step.from), Number.POSITIVE_INFINITY);
-  const until = steps.reduce((most, step) => Math.max(most, end(step)), from);
+  const from =
+    zoom?.from ?? steps.reduce((least, step) => Math.min(least, step.from), Number.POSITIVE_INFINITY);
+  const until = zoom?.until ?? steps.reduce((most, step) => Math.max(most, end(step)), from);
   if (!Number.isFinite(from) || until <= from) return { position: () => 0, gaps: [], from, until };
-  const work = merged(steps.filter(({ kind }) => WORK.has(kind)).map((step) => [step.from, end(step)]));
+  const work = merged(
+    steps
+      .filter(({ kind }) => WORK.has(kind))
+      .map((step): Interval => [Math.max(from, step.from), Math.min(until, end(step))])
+      .filter(([a, b]) => b >= a),
+  );
   const idle = complement(work, from, until);
   const worked = work.reduce((sum, [a, b]) => sum + (b - a), 0);
   const most = Math.max(SHORTEST_GAP_MS, worked * GAP_SHARE);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Step, StepKind } from './step.ts';
-import { timeScale } from './time-scale.ts';
+import { stepsWithin, timeScale } from './time-scale.ts';
 
 const step = (kind: StepKind, from: number, until: number | null): Step => ({
   id: `${kind}-${from}`,
@@ -40,6 +40,17 @@ describe('the time scale', () => {
     const { position, until } = timeScale([step('run', 0, null)], 8_000);
     expect(until).toBe(8_000);
     expect(position(2_000)).toBe(0.25);
+  });
+
+  it('shows a part of the session as long as the line, with the steps that are in it', () => {
+    const steps = [step('run', 0, 100_000), step('tool', 10_000, 12_000), step('tool', 60_000, null)];
+    const zoom = { from: 10_000, until: 12_000 };
+    const { position } = timeScale(steps, 100_000, zoom);
+    expect([0, 10_000, 11_000, 12_000, 90_000].map(position)).toEqual([0, 0, 0.5, 1, 1]);
+    expect(stepsWithin(steps, zoom, 100_000).map(({ from }) => from)).toEqual([0, 10_000]);
+    expect(stepsWithin(steps, { from: 70_000, until: 80_000 }, 100_000).map(({ from }) => from)).toEqual([
+      0, 60_000,
+    ]);
   });
 
   it('never leaves the line, whatever it is asked', () => {

@@ -6,6 +6,7 @@ import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { useEvents } from '../use-session.ts';
 import { buildWaterfall } from './build-waterfall.ts';
 import { StepDetail } from './step-detail.tsx';
+import type { Zoom } from './time-scale.ts';
 import { Waterfall } from './waterfall.tsx';
 import { WaterfallTable } from './waterfall-table.tsx';
 
@@ -15,6 +16,7 @@ export function Timeline({ session }: { readonly session: Session }) {
   const { step: selectedId } = useSearch({ from: '/shell/sessions/$id' });
   const navigate = useNavigate();
   const [asTable, setAsTable] = useState(false);
+  const [zoom, setZoom] = useState<Zoom | null>(null);
   const steps = useMemo(() => buildWaterfall(events ?? []), [events]);
   if (events === undefined)
     return error === null ? (
@@ -31,20 +33,28 @@ export function Timeline({ session }: { readonly session: Session }) {
       <section className="panel timeline-panel" aria-label="What happened">
         <div className="timeline-bar">
           <h2>What happened</h2>
-          <Button kind="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-            {asTable ? 'Show as bars' : 'Show as a table'}
-          </Button>
+          <span>
+            {zoom !== null && (
+              <Button kind="quiet" onClick={() => setZoom(null)}>
+                Show the whole time
+              </Button>
+            )}
+            <Button kind="quiet" onClick={() => setAsTable(!asTable)}>
+              {asTable ? 'Show as bars' : 'Show as a table'}
+            </Button>
+          </span>
         </div>
         {asTable ? (
           <WaterfallTable steps={steps} onSelect={select} />
         ) : (
-          <Waterfall steps={steps} selected={selected?.id ?? null} onSelect={select} />
+          <Waterfall steps={steps} zoom={zoom} selected={selected?.id ?? null} onSelect={select} />
         )}
       </section>
       {selected !== null && (
         <StepDetail
           step={selected}
           events={events}
+          onZoom={setZoom}
           onClose={() => void navigate({ to: '.', search: {}, replace: true, resetScroll: false })}
         />
       )}

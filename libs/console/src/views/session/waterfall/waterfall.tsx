@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useMemo, useRef } from 'react';
+import { type KeyboardEvent, useCallback, useMemo, useRef } from 'react';
 import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { usePreferences } from '../../../app/preferences/preferences.ts';
 import { Dot } from '../../../parts/feedback/badge.tsx';
@@ -7,29 +7,33 @@ import { visibleText } from '../../../parts/text/visible-text.ts';
 import { clockTime, duration } from '../../../parts/time/format-time.ts';
 import { useNow } from '../../../parts/time/now.ts';
 import type { Step } from './step.ts';
-import { type TimeScale, timeScale } from './time-scale.ts';
+import { stepsWithin, type TimeScale, timeScale, type Zoom } from './time-scale.ts';
 
 const ROW = 28;
 
 interface Props {
   readonly steps: readonly Step[];
+  /** Only this part of the time; null: all of it. */
+  readonly zoom: Zoom | null;
   readonly selected: string | null;
   readonly onSelect: (id: string) => void;
 }
 
 /** Steps as bars. Only rows in sight are drawn: a long session has thousands. */
-export function Waterfall({ steps, selected, onSelect }: Props) {
+export function Waterfall({ steps: all, zoom, selected, onSelect }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
-  const underWay = steps.some(({ until }) => until === null);
+  const underWay = all.some(({ until }) => until === null);
   const ticking = useNow();
   const now = underWay ? ticking : 0;
-  const scale = useMemo(() => timeScale(steps, now), [steps, now]);
+  const steps = useMemo(() => (zoom === null ? all : stepsWithin(all, zoom, now)), [all, zoom, now]);
+  const scale = useMemo(() => timeScale(steps, now, zoom), [steps, now, zoom]);
+  const keyOf = useCallback((index: number) => steps[index]?.id ?? index, [steps]);
   const rows = useVirtualizer({
     count: steps.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
     overscan: 12,
-    getItemKey: (index) => steps[index]?.id ?? index,
+    getItemKey: keyOf,
   });
   const current = steps.findIndex(({ id }) => id === selected);
   const go = (to: number) => {
@@ -101,6 +105,7 @@ function Row({ step, index, top, scale, now, selected, reachable, onSelect }: Ro
   const left = scale.position(step.from);
   const width = scale.position(until) - left;
   const took = duration(until - step.from);
+  const place = left + width <= 0.85 ? 'after' : left > 0.15 ? 'before' : 'inside';
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys.
     // biome-ignore lint/a11y/useSemanticElements: see the grid.
@@ -131,16 +136,19 @@ function Row({ step, index, top, scale, now, selected, reachable, onSelect }: Ro
           style={{ left: `${left * 100}%`, width: `max(3px, ${width * 100}%)` }}
           aria-hidden="true"
         />
-        <span
-          className={`bar-time ${left > 0.75 ? 'bar-time-before' : ''}`}
-          style={left > 0.75 ? { right: `${(1 - left) * 100}%` } : { left: `${(left + width) * 100}%` }}
-        >
+        <span className={`bar-time bar-time-${place}`} style={timeStyle(place, left, left + width)}>
           {step.until === step.from ? '' : took}
           <span className="hidden-text">, {step.state}</span>
         </span>
       </div>
     </div>
   );
+}
+
+/** The duration stands after its bar, or before it, or in it if the bar is as wide as the line. */
+function timeStyle(place: 'after' | 'before' | 'inside', left: number, right: number) {
+  if (place === 'after') return { left: `${right * 100}%` };
+  return { right: `${(1 - (place === 'before' ? left : right)) * 100}%` };
 }
 
 const TICKS = [0, 0.25, 0.5, 0.75, 1];

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type RefObject, useEffect, useRef, useState } from 'react';
+import { memo, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { SessionBadge } from '../../../parts/session/session-badge.tsx';
 import { countText, visibleText } from '../../../parts/text/visible-text.ts';
@@ -34,13 +34,15 @@ export function SessionList(props: Props) {
   const [cursor, setCursor] = useState(-1);
   const focusOn = useRef<number | null>(null);
   const [rowHeight, setRowHeight] = useState(ROW);
+  const keyOf = useCallback((index: number) => rows[index]?.id ?? index, [rows]);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 10,
     initialOffset: props.offset,
-    getItemKey: (index) => rows[index]?.id ?? index,
+    // The function stays the same: with another one, all of 100,000 places would be worked out again.
+    getItemKey: keyOf,
   });
   const items = list.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;

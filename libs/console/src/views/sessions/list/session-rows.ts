@@ -46,11 +46,17 @@ export interface Rows {
   readonly behind: boolean;
 }
 
+/**
+ * Pages are in order, so a session of a page can only be among its neighbours. To look at all of 100,000 rows for each page
+ * would take longer than a frame.
+ */
+const NEIGHBOURS = 2_000;
+
 export const NO_ROWS: Rows = { rows: [], waiting: [], behind: false };
 
 /** The next page, at the end. What is there already stays where it is. */
 export function withPage(list: Rows, page: readonly SessionRow[]): Rows {
-  const known = new Set(list.rows.map(({ id }) => id));
+  const known = new Set(list.rows.slice(-NEIGHBOURS).map(({ id }) => id));
   const fresh = page.filter(({ id }) => !known.has(id));
   return fresh.length === 0 ? list : { ...list, rows: [...list.rows, ...fresh] };
 }
@@ -61,7 +67,7 @@ export function withPage(list: Rows, page: readonly SessionRow[]): Rows {
  */
 export function withHead(list: Rows, head: readonly SessionRow[], atTop: boolean): Rows {
   const updated = withUpdates(list, head);
-  const known = new Set([...list.rows, ...list.waiting].map(({ id }) => id));
+  const known = new Set([...list.rows.slice(0, NEIGHBOURS), ...list.waiting].map(({ id }) => id));
   const newest = list.waiting[0]?.created ?? list.rows[0]?.created ?? Number.NEGATIVE_INFINITY;
   // Older unknown ones have begun to fit the filter. They are where they belong after the next load.
   const fresh = head.filter(({ id, created }) => !known.has(id) && created >= newest);
