@@ -17,6 +17,10 @@ interface Props {
   /** What the button says: `Send 50 deliveries again` for `(count) => ...`. */
   readonly act: (count: string) => string;
   readonly danger?: boolean;
+  /** Something has to be confirmed first. */
+  readonly disabled?: boolean;
+  /** What happens to them. */
+  readonly children?: ReactNode;
   readonly sample: (item: JobPreview['sample'][number]) => ReactNode;
   readonly onClose: () => void;
   readonly onStarted: (jobId: string) => void;
@@ -24,7 +28,7 @@ interface Props {
 
 /** Shows what a bulk action would do before it does it. */
 export function JobPreviewDialog(props: Props) {
-  const { title, action, filter, noun, act, danger = false, sample, onClose, onStarted } = props;
+  const { title, action, filter, noun, act, danger = false, disabled = false, sample, onClose, onStarted } = props;
   // One key per dialog: a second press, or a repeat after a lost answer, starts no second job.
   const [key] = useState(newKey);
   const [starting, setStarting] = useState(false);
@@ -56,7 +60,7 @@ export function JobPreviewDialog(props: Props) {
         <>
           <Button onClick={onClose}>Leave it</Button>
           {found !== undefined && found.matches > 0 && (
-            <Button kind={danger ? 'danger' : 'main'} busy={starting} onClick={() => void start()}>
+            <Button kind={danger ? 'danger' : 'main'} busy={starting} disabled={disabled} onClick={() => void start()}>
               {act(count)}
             </Button>
           )}
@@ -70,6 +74,7 @@ export function JobPreviewDialog(props: Props) {
           <p role="status">
             {found.matches === 0 ? `No ${noun[0]} matches: nothing would be done.` : `It concerns ${count}.`}
           </p>
+          {props.children}
           <FilterText filter={filter} />
           {found.sample.length > 0 && (
             <>

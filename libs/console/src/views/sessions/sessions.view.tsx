@@ -6,7 +6,7 @@ import { Button } from '../../parts/controls/button.tsx';
 import { Empty, Failed, Loading } from '../../parts/feedback/states.tsx';
 import { countText } from '../../parts/text/visible-text.ts';
 import type { BulkAction } from './bulk/bulk-action.ts';
-import { JobDialog } from './bulk/job-dialog.tsx';
+import { MatchingDialog } from './bulk/matching-dialog.tsx';
 import { SelectedDialog } from './bulk/selected-dialog.tsx';
 import { FilterBar } from './filters/filter-bar.tsx';
 import { Presets } from './filters/presets.tsx';
@@ -126,7 +126,7 @@ export function SessionsView() {
       )}
       {act !== null &&
         (selected === 'all' && act.row === undefined ? (
-          <JobDialog
+          <MatchingDialog
             action={act.action}
             filters={filtersOf(search)}
             onDone={() => void loader.refreshHead(atTop)}

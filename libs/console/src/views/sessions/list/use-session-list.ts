@@ -1,13 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useEffectEvent, useRef, useSyncExternalStore } from 'react';
 import { api, ask } from '../../../api/client.ts';
+import { Refresher } from '../../../api/feed/refresher.ts';
 import { useFeed } from '../../../api/feed/use-feed.ts';
 import { stringifySearch } from '../../../app/search-params.ts';
 import { filtersOf, type ListSearch } from '../filters/session-filters.ts';
 import { ListLoader } from './list-loader.ts';
-
-/** The newest page is looked at again at most once a second, whatever happens. */
-const REFRESH_MS = 1_000;
 
 /** The last list stays, so that a reader who comes back from a session finds it as it was. */
 let kept: { key: string | null; loader: ListLoader; offset: number } = {
@@ -29,32 +27,30 @@ export function useSessionList(
     () => loader.state,
   );
   const changed = useRef(new Set<string>());
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  const refresher = useRef<Refresher | null>(null);
+  const refresh = useEffectEvent(() => {
+    void loader.refreshHead(seen.atTop);
+    const visible = seen.visible().filter((id) => changed.current.has(id));
+    changed.current = new Set();
+    if (visible.length > 0) void loader.refreshRows(visible);
+  });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another loader has another list.
   useEffect(() => {
+    const made = new Refresher(() => refresh());
+    refresher.current = made;
     if (loader.state.list.rows.length === 0) void loader.loadMore();
     else void loader.refreshHead(seen.atTop);
     return () => {
+      made.stop();
       loader.pause();
-      if (timer.current !== null) clearTimeout(timer.current);
-      timer.current = null;
     };
-  }, [loader, seen.atTop]);
+  }, [loader]);
 
-  const refresh = () => {
-    timer.current = null;
-    const ids = changed.current;
-    changed.current = new Set();
-    void loader.refreshHead(seen.atTop);
-    const visible = seen.visible().filter((id) => ids.has(id));
-    if (visible.length > 0) void loader.refreshRows(visible);
-  };
   useFeed(({ events, gap }) => {
     for (const { session_id } of events) if (session_id !== null) changed.current.add(session_id);
     if (gap) for (const id of seen.visible()) changed.current.add(id);
-    if ((gap || changed.current.size > 0) && timer.current === null)
-      timer.current = setTimeout(refresh, REFRESH_MS);
+    if (gap || changed.current.size > 0) refresher.current?.poke();
   });
   return {
     key,
