@@ -15,7 +15,11 @@ export interface DeliveryFilter {
 const PAGE = 100;
 
 /** Deliveries, the last changed first. */
-export const listDeliveries = ({ status, ...rest }: DeliveryFilter, cursor: string | null, signal: AbortSignal) =>
+export const listDeliveries = (
+  { status, ...rest }: DeliveryFilter,
+  cursor: string | null,
+  signal: AbortSignal,
+) =>
   ask(
     api.GET('/v1/deliveries', {
       params: {

@@ -18,6 +18,7 @@ export const startJob = (action: JobAction, filter: JobFilter, key = newKey()): 
     }),
   );
 
-export const getJob = (id: string): Promise<Job> => ask(api.GET('/v1/jobs/{id}', { params: { path: { id } } }));
+export const getJob = (id: string): Promise<Job> =>
+  ask(api.GET('/v1/jobs/{id}', { params: { path: { id } } }));
 
 export const cancelJob = (id: string) => ask(api.POST('/v1/jobs/{id}/cancel', { params: { path: { id } } }));

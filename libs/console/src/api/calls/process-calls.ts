@@ -14,7 +14,11 @@ const PAGE = 100;
 const PART_BYTES = 131_072;
 
 /** Background processes, the last changed first. */
-export const listProcesses = ({ status, ...rest }: ProcessFilter, cursor: string | null, signal: AbortSignal) =>
+export const listProcesses = (
+  { status, ...rest }: ProcessFilter,
+  cursor: string | null,
+  signal: AbortSignal,
+) =>
   ask(
     api.GET('/v1/processes', {
       params: {

@@ -8,7 +8,11 @@ export const QUESTIONS = ['questions'] as const;
 const PAGE = 50;
 
 /** Open questions of all sessions, the oldest first. */
-export const listQuestions = (filter: { readonly route?: string }, cursor: string | null, signal: AbortSignal) =>
+export const listQuestions = (
+  filter: { readonly route?: string },
+  cursor: string | null,
+  signal: AbortSignal,
+) =>
   ask(
     api.GET('/v1/questions', {
       params: { query: { ...filter, limit: PAGE, ...(cursor === null ? {} : { cursor }) } },

@@ -53,7 +53,12 @@ export const previewRoute = (
 ): Promise<RoutePreview> =>
   ask(
     api.POST('/v1/routes/preview', {
-      body: { ...(name === null ? {} : { name }), ...(settings === null ? {} : { route: settings }), payload, headers },
+      body: {
+        ...(name === null ? {} : { name }),
+        ...(settings === null ? {} : { route: settings }),
+        payload,
+        headers,
+      },
       signal,
     }),
   );

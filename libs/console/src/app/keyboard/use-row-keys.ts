@@ -7,14 +7,17 @@ interface RowCommands {
   /** `r` on that row, or without one. */
   readonly retry?: (row: string | null) => unknown;
   /** `Escape` */
-  readonly escape?: () => unknown;
+  readonly leave?: () => unknown;
 }
 
 /**
  * `j` and `k` go from row to row, `/` goes to the search. A row is an element with `data-row`; what takes the focus in it has
  * `data-row-focus` (a link opens by Enter without us).
  */
-export function useRowKeys(list: RefObject<HTMLElement | null>, { select, retry, escape }: RowCommands = {}): void {
+export function useRowKeys(
+  list: RefObject<HTMLElement | null>,
+  { select, retry, leave }: RowCommands = {},
+): void {
   const rows = () => [...(list.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];
   const currentIndex = (all: readonly HTMLElement[]) =>
     all.findIndex((row) => row.contains(document.activeElement));
@@ -27,7 +30,9 @@ export function useRowKeys(list: RefObject<HTMLElement | null>, { select, retry,
     const index = currentIndex(all);
     const next = index === -1 ? all[by === 1 ? 0 : all.length - 1] : all[index + by];
     if (next === undefined) return false;
-    const focused = next.matches('[data-row-focus]') ? next : next.querySelector<HTMLElement>('[data-row-focus]');
+    const focused = next.matches('[data-row-focus]')
+      ? next
+      : next.querySelector<HTMLElement>('[data-row-focus]');
     focused?.focus({ preventScroll: true });
     next.scrollIntoView({ block: 'nearest' });
     return true;
@@ -46,6 +51,6 @@ export function useRowKeys(list: RefObject<HTMLElement | null>, { select, retry,
       return select(row);
     },
     r: () => (retry === undefined ? false : retry(current())),
-    escape: () => (escape === undefined ? false : escape()),
+    escape: () => (leave === undefined ? false : leave()),
   });
 }

@@ -24,7 +24,9 @@ export function momentOf(typed: string, now: number, zone: 'local' | 'utc'): str
     return at === null ? null : new Date(at).toISOString();
   }
   // With an offset of its own, as a log line has it.
-  const exact = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}.*(?:Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
+  const exact = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}.*(?:Z|[+-]\d{2}:\d{2})$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
   return Number.isNaN(exact) ? null : new Date(exact).toISOString();
 }
 

@@ -25,6 +25,9 @@ it('a time without a zone is of the zone that the page shows', () => {
   expect(momentOf('2026-11-01 13:45', now, 'local')).toBe(local);
 });
 
-it.each(['', 'yesterday', '25:00', '2026-02-31', '2026-13-01', '14', '0h', '2 weeks'])('%p is no time', (typed) => {
-  expect(momentOf(typed, now, 'utc')).toBeNull();
-});
+it.each(['', 'yesterday', '25:00', '2026-02-31', '2026-13-01', '14', '0h', '2 weeks'])(
+  '%p is no time',
+  (typed) => {
+    expect(momentOf(typed, now, 'utc')).toBeNull();
+  },
+);

@@ -40,7 +40,11 @@ export function JobDialog({ id, onClose }: { readonly id: string; readonly onClo
           {job.data !== undefined && !over && (
             <Button
               disabled={job.data.status === 'cancelling'}
-              onClick={() => void cancelJob(id).then(() => job.refetch()).catch(tellFailure)}
+              onClick={() =>
+                void cancelJob(id)
+                  .then(() => job.refetch())
+                  .catch(tellFailure)
+              }
             >
               Stop the job
             </Button>

@@ -1,6 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { type JobAction, type JobFilter, type JobPreview, previewJob, startJob } from '../../api/calls/job-calls.ts';
+import {
+  type JobAction,
+  type JobFilter,
+  type JobPreview,
+  previewJob,
+  startJob,
+} from '../../api/calls/job-calls.ts';
 import { newKey } from '../../api/calls/session-calls.ts';
 import { Button } from '../controls/button.tsx';
 import { Dialog } from '../dialog/dialog.tsx';
@@ -78,7 +84,9 @@ export function JobPreviewDialog(props: Props) {
           <FilterText filter={filter} />
           {found.sample.length > 0 && (
             <>
-              <h3>{found.sample.length < found.matches ? `The first ${found.sample.length}` : 'All of them'}</h3>
+              <h3>
+                {found.sample.length < found.matches ? `The first ${found.sample.length}` : 'All of them'}
+              </h3>
               <ul className="job-sample">
                 {found.sample.map((item) => (
                   <li key={item.id}>{sample(item)}</li>

@@ -23,7 +23,8 @@ export function checkValue(
   if ('const' in schema) return value === schema.const ? [] : wrong(`must be ${shown(schema.const)}`);
   if (schema.enum !== undefined)
     return schema.enum.includes(value) ? [] : wrong(`must be one of: ${schema.enum.map(String).join(', ')}`);
-  if (schema.type !== undefined && !hasType(value, schema.type)) return wrong(`must be ${TYPES[schema.type] ?? schema.type}`);
+  if (schema.type !== undefined && !hasType(value, schema.type))
+    return wrong(`must be ${TYPES[schema.type] ?? schema.type}`);
   if (typeof value === 'string') return checkText(value, schema).flatMap(wrong);
   if (typeof value === 'number') return checkNumber(value, schema).flatMap(wrong);
   if (Array.isArray(value)) return checkList(value, schema, schemas, place);
@@ -62,8 +63,10 @@ function hasType(value: unknown, type: string): boolean {
 }
 
 function checkText(text: string, { minLength = 0, maxLength, pattern }: JsonSchema): readonly string[] {
-  if (text.length < minLength) return [minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`];
-  if (maxLength !== undefined && text.length > maxLength) return [`must have at most ${maxLength} characters`];
+  if (text.length < minLength)
+    return [minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`];
+  if (maxLength !== undefined && text.length > maxLength)
+    return [`must have at most ${maxLength} characters`];
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(text)) return [`must match ${pattern}`];
   return [];
 }
@@ -71,9 +74,11 @@ function checkText(text: string, { minLength = 0, maxLength, pattern }: JsonSche
 function checkNumber(value: number, schema: JsonSchema): readonly string[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   if (minimum !== undefined && value < minimum) return [`must be at least ${minimum}`];
-  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return [`must be more than ${exclusiveMinimum}`];
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
+    return [`must be more than ${exclusiveMinimum}`];
   if (maximum !== undefined && value > maximum) return [`must be at most ${maximum}`];
-  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) return [`must be less than ${exclusiveMaximum}`];
+  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
+    return [`must be less than ${exclusiveMaximum}`];
   return [];
 }
 
@@ -130,4 +135,5 @@ function checkForms(
 
 /** The value says by a constant key that it has another form: `scheme: token` is not the form of `scheme: hmac`. */
 const contradicts = (value: unknown, { properties = {} }: JsonSchema): boolean =>
-  isRecord(value) && Object.entries(properties).some(([key, child]) => 'const' in child && value[key] !== child.const);
+  isRecord(value) &&
+  Object.entries(properties).some(([key, child]) => 'const' in child && value[key] !== child.const);

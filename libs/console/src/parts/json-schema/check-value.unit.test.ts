@@ -31,7 +31,11 @@ const route: JsonSchema = {
           oneOf: [
             {
               type: 'object',
-              properties: { scheme: { const: 'hmac' }, header: { type: 'string' }, prefix: { type: 'string' } },
+              properties: {
+                scheme: { const: 'hmac' },
+                header: { type: 'string' },
+                prefix: { type: 'string' },
+              },
               required: ['scheme', 'header'],
               additionalProperties: false,
             },
@@ -49,7 +53,8 @@ const route: JsonSchema = {
   required: ['agent'],
   additionalProperties: false,
 };
-const check = (value: unknown) => checkValue(value, route, schemas).map(({ place, message }) => `${place}: ${message}`);
+const check = (value: unknown) =>
+  checkValue(value, route, schemas).map(({ place, message }) => `${place}: ${message}`);
 
 it('a value that fits has no problem', () => {
   expect(
@@ -72,10 +77,22 @@ describe('a wrong value is named with its place', () => {
     ['a wrong type', { agent: 7 }, ['agent: must be a text']],
     ['a pattern', { agent: 'A1' }, ['agent: must match ^[a-z]+$']],
     ['a value out of a list', { agent: 'a', mode: 'none' }, ['mode: must be one of: keep, empty']],
-    ['a bound', { agent: 'a', window: 0, rate: -1 }, ['window: must be more than 0', 'rate: must be at least 0']],
+    [
+      'a bound',
+      { agent: 'a', window: 0, rate: -1 },
+      ['window: must be more than 0', 'rate: must be at least 0'],
+    ],
     ['a fraction', { agent: 'a', rate: 1.5 }, ['rate: must be a whole number']],
-    ['deep inside', { agent: 'a', filters: [{ not: { regex: '' } }] }, ['filters.0.not.regex: must not be empty']],
-    ['too short a list', { agent: 'a', filters: [{ all: [] }] }, ['filters.0.all: must have at least 1 of them']],
+    [
+      'deep inside',
+      { agent: 'a', filters: [{ not: { regex: '' } }] },
+      ['filters.0.not.regex: must not be empty'],
+    ],
+    [
+      'too short a list',
+      { agent: 'a', filters: [{ all: [] }] },
+      ['filters.0.all: must have at least 1 of them'],
+    ],
     ['too long a list', { agent: 'a', filters: [{}, {}, {}] }, ['filters: must have at most 2 of them']],
     ['the whole', [], [': must be an object: { … }']],
   ])('%s', (_, value, problems) => {

@@ -17,7 +17,8 @@ interface Props {
 
 /** The end of a list that comes in pages. */
 export function More({ what, shown, query }: Props) {
-  if (query.isFetchNextPageError) return <Failed error={query.error} retry={() => void query.fetchNextPage()} />;
+  if (query.isFetchNextPageError)
+    return <Failed error={query.error} retry={() => void query.fetchNextPage()} />;
   return (
     <div className="list-end">
       {query.hasNextPage ? (

@@ -10,8 +10,8 @@ import { Icon } from '../../parts/controls/icon.tsx';
 import { Badge } from '../../parts/feedback/badge.tsx';
 import { Empty, Failed, Loading } from '../../parts/feedback/states.tsx';
 import { tell, tellFailure } from '../../parts/feedback/toasts.tsx';
-import { MomentFilter } from '../../parts/filters/moment-filter.tsx';
 import { FilterBar } from '../../parts/filters/filter-bar.tsx';
+import { MomentFilter } from '../../parts/filters/moment-filter.tsx';
 import { JobPreviewDialog } from '../../parts/jobs/job-preview-dialog.tsx';
 import { More } from '../../parts/list/more.tsx';
 import { Untrusted } from '../../parts/text/text.tsx';
@@ -53,8 +53,16 @@ export function DeadLetters({ onJob }: { readonly onJob: (id: string) => void })
     <div className="stack">
       {items.length > 0 && (
         <FilterBar label="What to process again">
-          <MomentFilter label="Recorded since" value={since} onChange={(value) => setFilters({ since: value })} />
-          <MomentFilter label="Recorded before" value={until} onChange={(value) => setFilters({ until: value })} />
+          <MomentFilter
+            label="Recorded since"
+            value={since}
+            onChange={(value) => setFilters({ since: value })}
+          />
+          <MomentFilter
+            label="Recorded before"
+            value={until}
+            onChange={(value) => setFilters({ until: value })}
+          />
           <Button onClick={() => setAsking(true)}>
             <Icon name="retry" /> Process all of this time again…
           </Button>
@@ -66,8 +74,8 @@ export function DeadLetters({ onJob }: { readonly onJob: (id: string) => void })
       )}
       {letters.isSuccess && items.length === 0 && (
         <Empty title="There are no dead letters">
-          An event that a service cannot process is put aside here, with the reason, so that it blocks nothing. An
-          outage never makes one.
+          An event that a service cannot process is put aside here, with the reason, so that it blocks
+          nothing. An outage never makes one.
         </Empty>
       )}
       {items.length > 0 && (
@@ -86,7 +94,6 @@ export function DeadLetters({ onJob }: { readonly onJob: (id: string) => void })
                     {letter.stream_id}
                   </Link>
                 ) : (
-                  // biome-ignore lint/a11y/noNoninteractiveTabindex: j and k go from row to row.
                   <span className="mono row-name" data-row-focus tabIndex={-1}>
                     <Untrusted text={letter.stream_id} />
                   </span>
@@ -99,7 +106,9 @@ export function DeadLetters({ onJob }: { readonly onJob: (id: string) => void })
                 <Untrusted text={letter.reason} />
               </p>
               <div className="row-foot">
-                <span>{letter.version === 0 ? 'no event: a look by the sweep' : `event ${letter.version}`}</span>
+                <span>
+                  {letter.version === 0 ? 'no event: a look by the sweep' : `event ${letter.version}`}
+                </span>
                 <Button
                   className="end"
                   aria-label={`Process the dead letter ${letter.id} again`}

@@ -66,7 +66,7 @@ export function DeliveryList({ onJob }: { readonly onJob: (id: string) => void }
       if (id === null || !dead.some((delivery) => delivery.id === id)) return false;
       return void retry(id);
     },
-    escape: () => (selected.size === 0 ? false : setSelected(new Set())),
+    leave: () => (selected.size === 0 ? false : setSelected(new Set())),
   });
   const filtered = Object.keys(filters).length > 0;
   const clear = () =>
@@ -79,7 +79,8 @@ export function DeliveryList({ onJob }: { readonly onJob: (id: string) => void }
       until: undefined,
     });
   // Nothing but dead deliveries can be sent again.
-  const retryFilter = filters.status === undefined || filters.status === 'dead' ? retryFilterOf(filters) : null;
+  const retryFilter =
+    filters.status === undefined || filters.status === 'dead' ? retryFilterOf(filters) : null;
   return (
     <div className="stack">
       <FilterBar label="Filter the deliveries" clear={filtered ? clear : undefined}>
@@ -103,8 +104,16 @@ export function DeliveryList({ onJob }: { readonly onJob: (id: string) => void }
           any="All routes"
           onChange={(route) => setFilters({ route })}
         />
-        <MomentFilter label="Changed since" value={filters.since} onChange={(since) => setFilters({ since })} />
-        <MomentFilter label="Changed before" value={filters.until} onChange={(until) => setFilters({ until })} />
+        <MomentFilter
+          label="Changed since"
+          value={filters.since}
+          onChange={(since) => setFilters({ since })}
+        />
+        <MomentFilter
+          label="Changed before"
+          value={filters.until}
+          onChange={(until) => setFilters({ until })}
+        />
         <TextFilter
           label="Session"
           search
@@ -208,7 +217,8 @@ function NoDeliveries({ filtered }: { readonly filtered: boolean }) {
       command={`curl -X POST ${location.origin}/webhooks/<route> \\
   -H 'Content-Type: application/json' -d '{"hello":"world"}'`}
     >
-      Every status and every answer of a session is delivered to the target of its route. Send a route a webhook:
+      Every status and every answer of a session is delivered to the target of its route. Send a route a
+      webhook:
     </Empty>
   );
 }

@@ -22,7 +22,6 @@ export function DeliveryRow({ delivery, selected, onSelect, onRetry }: Props) {
     <li className={`row ${selected ? 'row-selected' : ''}`} data-row={delivery.id}>
       <div className="row-head">
         {dead && (
-          // biome-ignore lint/a11y/noLabelWithoutControl: the box is in it, and its name says what it selects.
           <label className="row-check">
             <input
               type="checkbox"

@@ -13,7 +13,13 @@ interface Result {
 }
 
 /** Sends some deliveries again, one after the other. A job does it for all that match. */
-export function RetrySelected({ ids, onClose }: { readonly ids: readonly string[]; readonly onClose: () => void }) {
+export function RetrySelected({
+  ids,
+  onClose,
+}: {
+  readonly ids: readonly string[];
+  readonly onClose: () => void;
+}) {
   // What was selected when the dialog was opened: a delivery that is sent is not dead any more, and leaves the selection.
   const [chosen] = useState(ids);
   const [results, setResults] = useState<readonly Result[]>([]);

@@ -22,7 +22,8 @@ export function InboxView() {
   const routes = useRouteNames();
   const questions = useInfiniteQuery({
     queryKey: [...QUESTIONS, 'list', route ?? null],
-    queryFn: ({ pageParam, signal }) => listQuestions(route === undefined ? {} : { route }, pageParam, signal),
+    queryFn: ({ pageParam, signal }) =>
+      listQuestions(route === undefined ? {} : { route }, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next_cursor }) => next_cursor,
   });
@@ -46,7 +47,9 @@ export function InboxView() {
         />
       </FilterBar>
       {meantIsGone && !questions.hasNextPage && (
-        <p role="status">The question of this address is closed: somebody answered it, or its time was over.</p>
+        <p role="status">
+          The question of this address is closed: somebody answered it, or its time was over.
+        </p>
       )}
       {questions.isPending && <Loading what="the questions" />}
       {questions.isError && items.length === 0 && (
@@ -54,11 +57,13 @@ export function InboxView() {
       )}
       {questions.isSuccess && items.length === 0 && (
         <Empty
-          title={route === undefined ? 'Nobody is waiting for you' : `No session of ${route} waits for a person`}
+          title={
+            route === undefined ? 'Nobody is waiting for you' : `No session of ${route} waits for a person`
+          }
           command={`curl -H "Authorization: Bearer $ANGELIA_ADMIN_TOKEN" ${location.origin}/v1/questions`}
         >
-          A question appears here when an agent asks one (tool <code>clarify</code>). It can also be answered by a
-          message in the chat, by the link in it, or by a program:
+          A question appears here when an agent asks one (tool <code>clarify</code>). It can also be answered
+          by a message in the chat, by the link in it, or by a program:
         </Empty>
       )}
       <ul ref={list} className="questions" aria-label="Open questions">

@@ -53,7 +53,11 @@ export function QuestionCard({ question, meant, onClosed }: Props) {
   };
   const closed = error instanceof ApiError && error.status === 409;
   return (
-    <li ref={card} className={`panel question ${meant ? 'question-meant' : ''}`} data-row={questionKey(question)}>
+    <li
+      ref={card}
+      className={`panel question ${meant ? 'question-meant' : ''}`}
+      data-row={questionKey(question)}
+    >
       <header className="question-head">
         <h2>
           <Link to="/sessions/$id" params={{ id: question.session_id }} id={`${id}-title`} data-row-focus>

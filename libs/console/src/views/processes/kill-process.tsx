@@ -6,7 +6,13 @@ import { tell } from '../../parts/feedback/toasts.tsx';
 import { Untrusted } from '../../parts/text/text.tsx';
 
 /** Asks before a process is ended. */
-export function KillProcess({ process, onClose }: { readonly process: SessionProcess; readonly onClose: () => void }) {
+export function KillProcess({
+  process,
+  onClose,
+}: {
+  readonly process: SessionProcess;
+  readonly onClose: () => void;
+}) {
   const queries = useQueryClient();
   return (
     <Confirm

@@ -62,11 +62,11 @@ export function LiveOutput({ id, running }: { readonly id: string; readonly runn
         </span>
       </div>
       {error !== null && <Failed error={error} />}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it. */}
       <section
         ref={box}
         className="process-output"
         aria-label="Output"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it.
         tabIndex={0}
         onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
           atEnd.current = scrollHeight - scrollTop - clientHeight < 24;

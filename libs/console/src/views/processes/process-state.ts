@@ -4,7 +4,10 @@ import type { Tone } from '../../parts/feedback/badge.tsx';
 type Ended = Pick<SessionProcess, 'status' | 'exit_code' | 'signal'>;
 
 /** How a process is, in a few words. */
-export function processState({ status, exit_code, signal }: Ended): { readonly tone: Tone; readonly text: string } {
+export function processState({ status, exit_code, signal }: Ended): {
+  readonly tone: Tone;
+  readonly text: string;
+} {
   if (status === 'running') return { tone: 'busy', text: 'Running' };
   if (status === 'lost') return { tone: 'bad', text: 'Lost' };
   if (signal !== null) return { tone: 'bad', text: `Ended by ${signal}` };

@@ -25,7 +25,8 @@ export function ProcessView() {
     queryFn: async ({ signal }) => {
       const { items } = await listProcesses({ id }, null, signal);
       const process = items.find((item) => item.id === id);
-      if (process === undefined) throw new ApiError(404, 'There is no such process, or its session was erased.');
+      if (process === undefined)
+        throw new ApiError(404, 'There is no such process, or its session was erased.');
       return process;
     },
   });

@@ -77,8 +77,8 @@ export function ProcessesView() {
           title={filtered ? 'No process matches' : 'No process was started yet'}
           command={`curl -H "Authorization: Bearer $ANGELIA_ADMIN_TOKEN" ${location.origin}/v1/processes`}
         >
-          An agent with the toolset <code>processes</code> can start commands in the background. They are listed here, with
-          their output.
+          An agent with the toolset <code>processes</code> can start commands in the background. They are
+          listed here, with their output.
         </Empty>
       )}
       {items.length > 0 && (
@@ -113,9 +113,16 @@ function ProcessRow({ process, onKill }: { readonly process: SessionProcess; rea
           {process.session_id}
         </Link>
         <span>
-          ran <Took
+          ran{' '}
+          <Took
             from={Date.parse(process.started_at)}
-            until={process.ended_at === null ? (process.status === 'running' ? null : Date.now()) : Date.parse(process.ended_at)}
+            until={
+              process.ended_at === null
+                ? process.status === 'running'
+                  ? null
+                  : Date.now()
+                : Date.parse(process.ended_at)
+            }
           />
         </span>
         <span>

@@ -1,6 +1,6 @@
 import type { Route } from '../../api/calls/route-calls.ts';
-import { Failed, Loading } from '../../parts/feedback/states.tsx';
 import { CopyButton } from '../../parts/controls/copy-button.tsx';
+import { Failed, Loading } from '../../parts/feedback/states.tsx';
 import { ScrollBox } from '../../parts/text/scroll-box.tsx';
 import { visibleText } from '../../parts/text/visible-text.ts';
 import { routeYaml } from './route-yaml.ts';

@@ -55,7 +55,8 @@ function withValue(start: string, value: unknown, depth: number): readonly strin
 /** A text of several lines that YAML gives back exactly as it is. Others are quoted. */
 function isBlockText(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: YAML does not allow them in a block.
-  if (!text.includes('\n') || /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff]/.test(text)) return false;
+  if (!text.includes('\n') || /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff]/.test(text))
+    return false;
   return !/^\s/.test(text) && !/\n\n$/.test(text);
 }
 
@@ -63,6 +64,7 @@ const WORDS_WITH_A_MEANING = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
 /** Quoted unless it is a plain word: JSON's quotes are also YAML's. */
 function plainOrQuoted(text: string): string {
-  const plain = /^[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*$/.test(text) && !WORDS_WITH_A_MEANING.test(text);
+  const plain =
+    /^[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*$/.test(text) && !WORDS_WITH_A_MEANING.test(text);
   return plain ? text : JSON.stringify(text);
 }

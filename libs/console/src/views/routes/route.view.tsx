@@ -23,7 +23,10 @@ import './routes.css';
 /** One route: what it did, its settings, and what a webhook would do. */
 export function RouteView() {
   const { name = '' } = useParams({ strict: false });
-  const route = useQuery({ queryKey: ['routes', 'one', name], queryFn: ({ signal }) => getRoute(name, signal) });
+  const route = useQuery({
+    queryKey: ['routes', 'one', name],
+    queryFn: ({ signal }) => getRoute(name, signal),
+  });
   return (
     <Page title={name} beside={route.data !== undefined && <RouteActions route={route.data} />}>
       {route.isPending && <Loading what="the route" />}
@@ -113,7 +116,9 @@ function RouteTabs({ route }: { readonly route: Route }) {
       onChange={(name) => set({ tab: name === tabs[0].name ? undefined : name })}
     >
       {current === 'edit' && <RouteEditor key={route.name} route={route} />}
-      {current === 'try' && <TryPanel name={route.name} settings={null} canSend={route.status !== 'unusable'} />}
+      {current === 'try' && (
+        <TryPanel name={route.name} settings={null} canSend={route.status !== 'unusable'} />
+      )}
       {current === 'yaml' && <RouteYaml route={route} />}
     </Tabs>
   );

@@ -44,7 +44,10 @@ export function RoutesView() {
       }
     >
       {all.length > 0 && (
-        <FilterBar label="Filter the routes" clear={q === '' ? undefined : () => setFilters({ q: undefined })}>
+        <FilterBar
+          label="Filter the routes"
+          clear={q === '' ? undefined : () => setFilters({ q: undefined })}
+        >
           <TextFilter
             label="Name, target or agent"
             search
@@ -64,8 +67,8 @@ export function RoutesView() {
   -H "Authorization: Bearer $ANGELIA_ADMIN_TOKEN" -H 'Content-Type: application/json' \\
   -d '{"prompt":"Say hello to {name}"}'`}
         >
-          A route is where webhooks go, and says what to do with them. Make one here, in the config file, or by the
-          API:
+          A route is where webhooks go, and says what to do with them. Make one here, in the config file, or
+          by the API:
         </Empty>
       )}
       {all.length > 0 && items.length === 0 && <Empty title="No route matches" />}
@@ -116,7 +119,13 @@ function RouteRow({ route }: { readonly route: Route }) {
       <td>
         <Badge tone={tone}>{name}</Badge>
       </td>
-      <td>{traffic?.last_webhook_at == null ? <span className="muted">none seen</span> : <Time at={traffic.last_webhook_at} />}</td>
+      <td>
+        {traffic?.last_webhook_at == null ? (
+          <span className="muted">none seen</span>
+        ) : (
+          <Time at={traffic.last_webhook_at} />
+        )}
+      </td>
       <td>
         {traffic !== undefined && (
           <Link to="/sessions" search={{ route: route.name, since: '24h' } as never}>

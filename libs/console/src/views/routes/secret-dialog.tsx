@@ -4,7 +4,15 @@ import { Dialog } from '../../parts/dialog/dialog.tsx';
 import { ScrollBox } from '../../parts/text/scroll-box.tsx';
 
 /** A secret that the gateway made. It is in no query and no address: when this is closed, it is gone. */
-export function SecretDialog({ name, secret, onClose }: { readonly name: string; readonly secret: string; readonly onClose: () => void }) {
+export function SecretDialog({
+  name,
+  secret,
+  onClose,
+}: {
+  readonly name: string;
+  readonly secret: string;
+  readonly onClose: () => void;
+}) {
   return (
     <Dialog
       title={`The secret of ${name}`}

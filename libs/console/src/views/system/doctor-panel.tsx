@@ -33,7 +33,9 @@ export function DoctorPanel() {
         <h2 id="doctor-title">Doctor</h2>
         {doctor.data !== undefined && (
           <>
-            <Badge tone={doctor.data.healthy ? 'ok' : 'bad'}>{doctor.data.healthy ? 'healthy' : 'faults'}</Badge>
+            <Badge tone={doctor.data.healthy ? 'ok' : 'bad'}>
+              {doctor.data.healthy ? 'healthy' : 'faults'}
+            </Badge>
             <span className="muted">
               checked <Time at={doctor.data.checked_at} />
             </span>
@@ -51,8 +53,8 @@ export function DoctorPanel() {
       {doctor.isError && !doctor.isFetching && <Failed error={doctor.error} retry={run} />}
       {shown === null && (
         <p className="muted">
-          Checks all that the gateway depends on, as <code>angelia doctor</code> does. It changes nothing and sends nobody a
-          message.
+          Checks all that the gateway depends on, as <code>angelia doctor</code> does. It changes nothing and
+          sends nobody a message.
         </p>
       )}
       {doctor.data !== undefined && (

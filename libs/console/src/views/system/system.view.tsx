@@ -40,7 +40,15 @@ export function SystemView() {
   );
 }
 
-function Panel({ id, title, children }: { readonly id: string; readonly title: string; readonly children: ReactNode }) {
+function Panel({
+  id,
+  title,
+  children,
+}: {
+  readonly id: string;
+  readonly title: string;
+  readonly children: ReactNode;
+}) {
   return (
     <section className="panel stack" id={id} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
@@ -74,7 +82,9 @@ function Services({ system }: { readonly system: System }) {
                 </td>
                 <td>
                   {version}
-                  {version !== system.version && <span className="muted"> (this ingress: {system.version})</span>}
+                  {version !== system.version && (
+                    <span className="muted"> (this ingress: {system.version})</span>
+                  )}
                 </td>
                 <td>
                   <Time at={seen_at} />
@@ -101,7 +111,9 @@ function Log({ system: { lag, migrations, views, version } }: { readonly system:
           <div key={name} className="fact-row">
             <dt>{name}</dt>
             <dd>
-              <Badge tone={ms > LAG_IS_LONG_MS ? 'bad' : 'ok'}>{ms === 0 ? 'up to date' : `${duration(ms)} behind`}</Badge>{' '}
+              <Badge tone={ms > LAG_IS_LONG_MS ? 'bad' : 'ok'}>
+                {ms === 0 ? 'up to date' : `${duration(ms)} behind`}
+              </Badge>{' '}
               <span className="muted">{means}</span>
             </dd>
           </div>
@@ -152,8 +164,8 @@ function Down({ system: { models_down, targets_down } }: { readonly system: Syst
       <ul className="stack">
         {models_down.map(({ model, code, reason, sessions, list }) => (
           <li key={model}>
-            <Badge tone="bad">{model}</Badge> {reason === 'unavailable' ? 'does not answer' : 'is configured wrongly'} (
-            <code>{code}</code>):{' '}
+            <Badge tone="bad">{model}</Badge>{' '}
+            {reason === 'unavailable' ? 'does not answer' : 'is configured wrongly'} (<code>{code}</code>):{' '}
             <Link to={viewOf(list)}>
               {countText(sessions)} {sessions === 1 ? 'session waits' : 'sessions wait'}
             </Link>

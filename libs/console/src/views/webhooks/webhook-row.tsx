@@ -9,7 +9,6 @@ import { OUTCOMES } from './outcomes.ts';
 export function WebhookRow({ webhook }: { readonly webhook: UnstartedWebhook }) {
   const { tone, name, means } = OUTCOMES[webhook.outcome];
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: j and k go from row to row.
     <li className="row" data-row={webhook.received_at} data-row-focus tabIndex={-1}>
       <div className="row-head">
         <Badge tone={tone}>{name}</Badge>
@@ -31,9 +30,7 @@ export function WebhookRow({ webhook }: { readonly webhook: UnstartedWebhook }) 
           <Time at={webhook.received_at} />
         </span>
       </div>
-      <p className="row-words">
-        {webhook.detail === null ? means : <Untrusted text={webhook.detail} />}
-      </p>
+      <p className="row-words">{webhook.detail === null ? means : <Untrusted text={webhook.detail} />}</p>
       <div className="row-foot">
         <span>
           reason <code>{webhook.reason}</code>

@@ -34,9 +34,10 @@ export function WebhooksView() {
   useRowKeys(list);
   const items = webhooks.data?.items ?? [];
   const filtered = Object.keys(filters).length > 0;
-  const clear = () => setFilters({ route: undefined, outcome: undefined, refused: undefined, since: undefined });
+  const clear = () =>
+    setFilters({ route: undefined, outcome: undefined, refused: undefined, since: undefined });
   return (
-    <Page title="Webhooks that started nothing">
+    <Page title="Webhooks" beside={<span className="muted">that started no session</span>}>
       <FilterBar label="Filter the webhooks" clear={filtered ? clear : undefined}>
         <SelectFilter
           label="Route"
@@ -51,7 +52,11 @@ export function WebhooksView() {
           options={outcomeNames}
           onChange={(outcome) => setFilters({ outcome })}
         />
-        <MomentFilter label="Received since" value={filters.since} onChange={(since) => setFilters({ since })} />
+        <MomentFilter
+          label="Received since"
+          value={filters.since}
+          onChange={(since) => setFilters({ since })}
+        />
         <label className="check">
           <input
             type="checkbox"
@@ -61,7 +66,10 @@ export function WebhooksView() {
           Only refused
         </label>
       </FilterBar>
-      <Counts route={filters.route} choose={(route, outcome) => setFilters({ route, outcome, refused: undefined })} />
+      <Counts
+        route={filters.route}
+        choose={(route, outcome) => setFilters({ route, outcome, refused: undefined })}
+      />
       {webhooks.isPending && <Loading what="the webhooks" />}
       {webhooks.isError && <Failed error={webhooks.error} retry={() => void webhooks.refetch()} />}
       {webhooks.isSuccess && items.length === 0 && (
@@ -79,7 +87,7 @@ export function WebhooksView() {
       {items.length > 0 && (
         <ul ref={list} className="rows" aria-label="Webhooks that started nothing">
           {items.map((webhook, index) => (
-            // Rows come at the top: counted from the end, a row keeps its place.
+            // biome-ignore lint/suspicious/noArrayIndexKey: counted from the end, a row keeps its place when others come at the top.
             <WebhookRow key={`${webhook.received_at} ${items.length - index}`} webhook={webhook} />
           ))}
         </ul>
@@ -137,7 +145,13 @@ function Counts({ route, choose }: CountsProps) {
   );
 }
 
-function CountRow({ item, choose }: { readonly item: UnstartedCount; readonly choose: CountsProps['choose'] }) {
+function CountRow({
+  item,
+  choose,
+}: {
+  readonly item: UnstartedCount;
+  readonly choose: CountsProps['choose'];
+}) {
   return (
     <tr>
       <td>

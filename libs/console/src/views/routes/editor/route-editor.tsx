@@ -48,7 +48,9 @@ function Editor({ route, schema, schemas }: Props) {
   const own = useMemo(() => problemsOf(fields, texts, schema, schemas), [fields, texts, schema, schemas]);
   const nameIsWrong = route === null && name !== '' && !NAME.test(name);
   // The gateway knows more than the schema: which agents and targets there are, and what a template may say.
-  const theirs = (preview?.problems ?? []).filter(({ place }) => !own.some((problem) => fieldAt(problem.place) === fieldAt(place)));
+  const theirs = (preview?.problems ?? []).filter(
+    ({ place }) => !own.some((problem) => fieldAt(problem.place) === fieldAt(place)),
+  );
   const problems: readonly Problem[] = [...own, ...theirs];
   const dirty = Object.entries(typed).some(([key, text]) => text !== (stored[key] ?? ''));
 
@@ -58,7 +60,11 @@ function Editor({ route, schema, schemas }: Props) {
     setError(null);
     try {
       const saved = await putRoute(name, settings, route?.revision ?? null);
-      queries.setQueryData(['routes', 'one', name], (before: Route | undefined) => ({ ...before, ...saved, secret: undefined }));
+      queries.setQueryData(['routes', 'one', name], (before: Route | undefined) => ({
+        ...before,
+        ...saved,
+        secret: undefined,
+      }));
       setTyped({});
       void queries.invalidateQueries({ queryKey: ['routes'] });
       if (saved.secret !== undefined) setMade({ name, secret: saved.secret });
@@ -137,7 +143,11 @@ function Editor({ route, schema, schemas }: Props) {
         name={NAME.test(name) ? name : null}
         settings={settings}
         canSend={route !== null && !dirty && route.status !== 'unusable'}
-        cannotSendBecause={route === null ? 'Make the route first.' : 'Save the settings first: a test goes to the saved route.'}
+        cannotSendBecause={
+          route === null
+            ? 'Make the route first.'
+            : 'Save the settings first: a test goes to the saved route.'
+        }
         onPreview={setPreview}
       />
       {made !== null && (

@@ -6,7 +6,16 @@ import type { JsonSchema, JsonSchemas } from '../../../parts/json-schema/json-sc
  * How a setting is edited. `template`: an editor of text. `lines`: one item per line. `word`: a text, or JSON if it begins with a
  * brace. `json`: an editor of JSON.
  */
-export type FieldKind = 'flag' | 'choice' | 'number' | 'text' | 'template' | 'lines' | 'word' | 'json' | 'secret';
+export type FieldKind =
+  | 'flag'
+  | 'choice'
+  | 'number'
+  | 'text'
+  | 'template'
+  | 'lines'
+  | 'word'
+  | 'json'
+  | 'secret';
 
 export interface Field {
   readonly key: string;
@@ -25,12 +34,24 @@ export type Texts = Readonly<Record<string, string>>;
 /** Only the config file may have them: they name files of the gateway. */
 const ONLY_IN_FILE = new Set(['script', 'retry_on_script_failure']);
 const TEMPLATES = new Set(['prompt', 'title']);
-const MAIN = ['enabled', 'prompt', 'title', 'events', 'filters', 'deliver', 'deliver_extra', 'agent', 'auth', 'secret'];
+const MAIN = [
+  'enabled',
+  'prompt',
+  'title',
+  'events',
+  'filters',
+  'deliver',
+  'deliver_extra',
+  'agent',
+  'auth',
+  'secret',
+];
 
 /** From docs/routes.md, shortened. A key without a hint is still shown. */
 const HINTS: Readonly<Record<string, string>> = {
   enabled: 'Off: its webhooks are answered 403.',
-  secret: 'What senders prove that they know. Empty: a new route gets a generated one, an existing one keeps its own.',
+  secret:
+    'What senders prove that they know. Empty: a new route gets a generated one, an existing one keeps its own.',
   auth: 'The scheme of the signature: a name, or a description as JSON. Empty: detected from the headers.',
   events: 'The event types to accept, one per line. Empty: all.',
   filters: 'Conditions on the payload, as a list. A webhook that fails one is ignored.',
@@ -43,7 +64,8 @@ const HINTS: Readonly<Record<string, string>> = {
   deliver_extra: 'Where at that target, such as { "chat_id": "{sender.id}" }. Values are templates.',
   fallback_target: 'Where an output goes after deliver is given up.',
   deliver_only: 'No agent: the rendered prompt is the answer.',
-  on_missing: 'If the payload lacks a value of a template: keep the placeholder, leave it empty, or refuse the webhook.',
+  on_missing:
+    'If the payload lacks a value of a template: keep the placeholder, leave it empty, or refuse the webhook.',
   interim: 'Interim statuses: a message each, one message that is edited, or none.',
   delivery_id: 'The template for an id, for senders that send none.',
   dedupe_window_seconds: 'How long two equal bodies without an id count as one webhook.',
@@ -117,7 +139,7 @@ export function settingsOf(
     const text = texts[key] ?? '';
     if (text.trim() === '') continue;
     try {
-      settings[key] = valueOf(kind, text);
+      settings[key] = parsedText(kind, text);
     } catch (error) {
       problems.push({ place: key, message: error instanceof Error ? error.message : 'cannot be read' });
     }
@@ -125,7 +147,7 @@ export function settingsOf(
   return { settings, problems };
 }
 
-function valueOf(kind: FieldKind, text: string): unknown {
+function parsedText(kind: FieldKind, text: string): unknown {
   switch (kind) {
     case 'flag':
       return text === 'true';

@@ -7,7 +7,12 @@ const schema: JsonSchema = {
   properties: {
     enabled: { type: 'boolean', default: true },
     secret: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
-    auth: { anyOf: [{ type: 'string', enum: ['github', 'svix'] }, { type: 'object', properties: {} }] },
+    auth: {
+      anyOf: [
+        { type: 'string', enum: ['github', 'svix'] },
+        { type: 'object', properties: {} },
+      ],
+    },
     events: { type: 'array', items: { type: 'string' }, default: [] },
     filters: { type: 'array', items: { type: 'object' }, default: [] },
     script: { type: 'string' },
@@ -25,13 +30,29 @@ const kind = (key: string) => fields.find((field) => field.key === key)?.kind;
 describe('the form of a route', () => {
   it('is made from the schema', () => {
     expect(
-      ['enabled', 'secret', 'auth', 'events', 'filters', 'prompt', 'on_missing', 'deliver_extra', 'rate_limit'].map(kind),
+      [
+        'enabled',
+        'secret',
+        'auth',
+        'events',
+        'filters',
+        'prompt',
+        'on_missing',
+        'deliver_extra',
+        'rate_limit',
+      ].map(kind),
     ).toEqual(['flag', 'secret', 'word', 'lines', 'json', 'template', 'choice', 'json', 'number']);
-    expect(fields.find(({ key }) => key === 'on_missing')).toMatchObject({ options: ['keep', 'empty'], fallback: 'keep' });
+    expect(fields.find(({ key }) => key === 'on_missing')).toMatchObject({
+      options: ['keep', 'empty'],
+      fallback: 'keep',
+    });
   });
 
   it('has settings that only a newer gateway knows, and none that only the config file may have', () => {
-    expect(fields.find(({ key }) => key === 'of_a_newer_gateway')).toMatchObject({ hint: 'What it does.', main: false });
+    expect(fields.find(({ key }) => key === 'of_a_newer_gateway')).toMatchObject({
+      hint: 'What it does.',
+      main: false,
+    });
     expect(kind('script')).toBeUndefined();
   });
 
@@ -49,7 +70,10 @@ describe('the form of a route', () => {
   });
 
   it('leaves out what is empty, so that it has its default', () => {
-    expect(settingsOf(fields, { prompt: '  ', events: '\n', rate_limit: '' })).toEqual({ settings: {}, problems: [] });
+    expect(settingsOf(fields, { prompt: '  ', events: '\n', rate_limit: '' })).toEqual({
+      settings: {},
+      problems: [],
+    });
   });
 
   it('says what cannot be read, and what the schema does not allow', () => {

@@ -52,7 +52,12 @@ export function SettingField({ field, text, problems, onChange }: Props) {
         );
       case 'choice':
         return (
-          <select {...common} className="field" value={text} onChange={(event) => onChange(event.target.value)}>
+          <select
+            {...common}
+            className="field"
+            value={text}
+            onChange={(event) => onChange(event.target.value)}
+          >
             <option value="">{fallback === '' ? '' : `${fallback} (default)`}</option>
             {field.options.map((option) => (
               <option key={option} value={option}>
@@ -112,12 +117,24 @@ export function SettingField({ field, text, problems, onChange }: Props) {
         </label>
       )}
       {control}
-      <Notes id={id} hint={edited && placeholder !== '' && text === '' ? `${hint} Default: ${placeholder}` : hint} problems={problems} />
+      <Notes
+        id={id}
+        hint={edited && placeholder !== '' && text === '' ? `${hint} Default: ${placeholder}` : hint}
+        problems={problems}
+      />
     </div>
   );
 }
 
-function Notes({ id, hint, problems }: { readonly id: string; readonly hint: string; readonly problems: readonly Problem[] }) {
+function Notes({
+  id,
+  hint,
+  problems,
+}: {
+  readonly id: string;
+  readonly hint: string;
+  readonly problems: readonly Problem[];
+}) {
   return (
     <>
       <p id={`${id}-hint`} className="muted setting-hint">

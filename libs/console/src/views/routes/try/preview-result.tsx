@@ -29,7 +29,9 @@ export function PreviewResult({ preview }: { readonly preview: RoutePreview }) {
         </ul>
       )}
       {preview.script === 'not_run' && (
-        <p className="muted">The script of the route is not run here. It may still change or ignore the payload.</p>
+        <p className="muted">
+          The script of the route is not run here. It may still change or ignore the payload.
+        </p>
       )}
       <dl className="facts">
         <dt>Event</dt>

@@ -35,7 +35,9 @@ export function TestSender({ name, payload, headers, blocked }: Props) {
     setSending(true);
     setError(null);
     try {
-      setResult(await testRoute(name, payload.value, fresh ? { ...headers, 'idempotency-key': newKey() } : headers));
+      setResult(
+        await testRoute(name, payload.value, fresh ? { ...headers, 'idempotency-key': newKey() } : headers),
+      );
     } catch (refused) {
       setResult(null);
       setError(refused);
@@ -52,7 +54,12 @@ export function TestSender({ name, payload, headers, blocked }: Props) {
         With a new delivery id, so that it is no duplicate
       </label>
       <div className="list-actions">
-        <Button kind="main" busy={sending} disabled={blocked !== null || payload === null} onClick={() => void send()}>
+        <Button
+          kind="main"
+          busy={sending}
+          disabled={blocked !== null || payload === null}
+          onClick={() => void send()}
+        >
           Send the test webhook
         </Button>
         {blocked !== null && <span className="muted">{blocked}</span>}
@@ -67,7 +74,9 @@ export function TestSender({ name, payload, headers, blocked }: Props) {
                 Open the session
               </Link>
             )}
-            {(result.detail ?? result.reason) !== null && <Untrusted text={result.detail ?? result.reason ?? ''} />}
+            {(result.detail ?? result.reason) !== null && (
+              <Untrusted text={result.detail ?? result.reason ?? ''} />
+            )}
           </div>
         )}
       </div>

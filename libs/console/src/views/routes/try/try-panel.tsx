@@ -67,7 +67,9 @@ export function TryPanel({ name, settings, canSend, cannotSendBecause, onPreview
         name={name}
         payload={'payload' in parsed ? { value: parsed.payload } : null}
         headers={headers}
-        blocked={canSend && name !== null ? null : (cannotSendBecause ?? 'The route cannot take webhooks now.')}
+        blocked={
+          canSend && name !== null ? null : (cannotSendBecause ?? 'The route cannot take webhooks now.')
+        }
       />
     </section>
   );
