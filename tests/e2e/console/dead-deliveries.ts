@@ -26,18 +26,21 @@ export function deadDeliveries(): void {
       const other = await stack.post({ route: 'archived-too', body: { text: 'not this one' } });
       await eventually(async () => {
         const { items } = await stack.adminGet<{ items: unknown[] }>(
-          '/v1/deliveries?state=dead&route=archived&limit=100',
+          '/v1/deliveries?status=dead&route=archived&limit=100',
         );
         return items.length === COUNT;
       });
       sink.behave(answer(200));
       await signedIn(async (page) => {
         await open(page, 'Deliveries');
-        await page.getByLabel('Route').fill('archived');
-        await page.getByRole('button', { name: /^Retry all/ }).click();
-        const dialog = page.getByRole('dialog');
-        await dialog.getByText(`${COUNT}`).first().waitFor();
-        await dialog.getByRole('button', { name: /^Retry/ }).click();
+        await page.getByLabel('Route').selectOption('archived');
+        await page.getByText('the channel was archived').first().waitFor();
+        await page.getByRole('button', { name: 'Retry all dead that match' }).click();
+        await page.getByText(`It concerns ${COUNT} dead deliveries.`).waitFor();
+        expect(sink.taken()).toEqual([]);
+        await page.getByRole('button', { name: `Send ${COUNT} dead deliveries again` }).click();
+        await page.getByRole('progressbar', { name: 'Progress of the job' }).waitFor();
+        await page.getByText(`${COUNT} of ${COUNT}: ${COUNT} done`).waitFor();
         await eventually(() => posted.every(({ sessionId }) => sink.answersOf(sessionId).length === 1));
         expect(sink.answersOf(other.sessionId)).toEqual([]);
       });

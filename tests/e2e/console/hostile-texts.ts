@@ -105,7 +105,10 @@ export function hostileTexts(): void {
       await signedIn(async (page) => {
         await page.goto(`${stack.baseUrl}/console/sessions/${sessionId}?tab=transcript`);
         await page.getByRole('heading', { name: /^LONG/, level: 1 }).waitFor();
-        await page.getByRole('tabpanel').getByText(/^ANSWER word/).waitFor();
+        await page
+          .getByRole('tabpanel')
+          .getByText(/^ANSWER word/)
+          .waitFor();
         await page.getByRole('tab', { name: 'Events' }).click();
         await page.getByRole('tabpanel').getByText('session.created').first().waitFor();
         await open(page, 'Sessions');

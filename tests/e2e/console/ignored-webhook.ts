@@ -21,9 +21,11 @@ export function ignoredWebhook(): void {
       expect(posted.body).toMatchObject({ status: 'ignored', reason: 'filter' });
       await signedIn(async (page) => {
         await open(page, 'Webhooks');
-        const row = page.getByRole('row').filter({ hasText: 'picky' });
-        await row.getByText('closed-by-bot').waitFor();
-        await row.getByText('ignored').waitFor();
+        await page.getByLabel('Route').selectOption('picky');
+        const row = page.getByRole('listitem').filter({ hasText: 'closed-by-bot' });
+        await row.getByRole('link', { name: 'picky' }).waitFor();
+        await row.getByText('reason filter').waitFor();
+        expect(await row.textContent()).toMatch(/action.*opened/);
       });
     });
   });

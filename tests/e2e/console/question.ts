@@ -37,7 +37,10 @@ export function question(): void {
         await open(page, 'Inbox');
         model.next(callTool('clarify', { question: 'Which colour?', choices: ['Red', 'Blue'] }));
         const { sessionId } = await stack.post({ route: 'curious', body: { text: 'Paint the shed' } });
-        const asked = page.getByRole('article').filter({ hasText: 'Which colour?' });
+        const asked = page
+          .getByRole('list', { name: 'Open questions' })
+          .getByRole('listitem')
+          .filter({ hasText: 'Which colour?' });
         await asked.waitFor();
         await eventually(async () => (await page.title()).startsWith('(1)'));
         await asked.getByRole('button', { name: 'Blue' }).click();
