@@ -9,11 +9,11 @@ const FIELDS =
   'input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable], .code-editor';
 const CONTROLS = 'a[href], button, summary, [role=option], [role=tab], [role=menuitem]';
 
-/** Commands of the page. While a modal dialog is open, only those of the dialog act. */
-export function useHotkeys(hotkeys: Hotkeys, { inDialog = false } = {}): void {
+/** Commands of the page. None acts while a modal dialog is open. */
+export function useHotkeys(hotkeys: Hotkeys): void {
   const press = useEffectEvent((event: KeyboardEvent) => {
     const target = event.target instanceof Element ? event.target : null;
-    if ((document.querySelector('dialog[open]') !== null) !== inDialog) return;
+    if (document.querySelector('dialog[open]') !== null) return;
     const place = {
       typing: target?.closest(FIELDS) != null,
       onControl: target?.closest(CONTROLS) != null,

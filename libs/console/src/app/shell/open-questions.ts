@@ -10,8 +10,6 @@ const REFRESH_MS = 1_000;
 /** A tab that nobody looks at has no feed, and still shows in its title that somebody is needed. */
 const POLL_MS = 60_000;
 
-export const OPEN_QUESTIONS = ['questions', 'count'] as const;
-
 /** How many questions wait for a person. */
 export function useOpenQuestions(): number {
   const queries = useQueryClient();
@@ -20,7 +18,7 @@ export function useOpenQuestions(): number {
     if (gap || events.some(({ type }) => CHANGES.test(type))) refresh();
   });
   const { data } = useQuery({
-    queryKey: OPEN_QUESTIONS,
+    queryKey: ['questions', 'count'],
     queryFn: async ({ signal }) =>
       (await ask(api.GET('/v1/questions', { params: { query: { count: 'true', limit: 1 } }, signal })))
         .count ?? 0,

@@ -34,7 +34,18 @@ interface Props {
 
 /** Shows what a bulk action would do before it does it. */
 export function JobPreviewDialog(props: Props) {
-  const { title, action, filter, noun, act, danger = false, disabled = false, sample, onClose, onStarted } = props;
+  const {
+    title,
+    action,
+    filter,
+    noun,
+    act,
+    danger = false,
+    disabled = false,
+    sample,
+    onClose,
+    onStarted,
+  } = props;
   // One key per dialog: a second press, or a repeat after a lost answer, starts no second job.
   const [key] = useState(newKey);
   const [starting, setStarting] = useState(false);
@@ -66,7 +77,12 @@ export function JobPreviewDialog(props: Props) {
         <>
           <Button onClick={onClose}>Leave it</Button>
           {found !== undefined && found.matches > 0 && (
-            <Button kind={danger ? 'danger' : 'main'} busy={starting} disabled={disabled} onClick={() => void start()}>
+            <Button
+              kind={danger ? 'danger' : 'main'}
+              busy={starting}
+              disabled={disabled}
+              onClick={() => void start()}
+            >
               {act(count)}
             </Button>
           )}
