@@ -16,10 +16,14 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
+const PHONE = { width: 390, height: 844 };
+
+/** A view is judged with its content. */
+const loaded = (page: Page) => eventually(async () => (await page.getByText(/^Loading /).count()) === 0);
+
 /** Everything that axe knows: WCAG 2.2 A and AA, and good practice. */
-export async function violations(page: Page): Promise<string[]> {
-  // A view is judged with its content.
-  await eventually(async () => (await page.getByText(/^Loading /).count()) === 0);
+async function violations(page: Page): Promise<string[]> {
+  await loaded(page);
   await page.evaluate(`window.axe === undefined && (() => { ${axe} })()`);
   const { violations: found } = (await page.evaluate('axe.run()')) as { violations: Violation[] };
   return found.flatMap(({ id, help, nodes }) =>
@@ -53,5 +57,52 @@ export function accessibility(): void {
         { colorScheme },
       );
     });
+
+    it('on any part of a session, and on a route', async () => {
+      const { sessionId } = await stack.post({ body: { text: '# A title\n\n- with **Markdown**' } });
+      await stack.waitForEnd(sessionId, { settled: true });
+      await signedIn(
+        async (page) => {
+          const found: string[] = [];
+          for (const path of deepAddresses(sessionId)) {
+            await page.goto(`${stack.baseUrl}/console${path}`);
+            await page.getByRole('heading', { level: 1 }).waitFor();
+            found.push(...(await violations(page)).map((violation) => `${path}: ${violation}`));
+          }
+          expect(found).toEqual([]);
+        },
+        { colorScheme },
+      );
+    });
+  });
+
+  describe('on a phone', () => {
+    it('no view is wider than the screen', async () => {
+      const { sessionId } = await stack.post({ body: { text: 'on a phone' } });
+      await stack.waitForEnd(sessionId, { settled: true });
+      await signedIn(
+        async (page) => {
+          const wide: string[] = [];
+          const paths = VIEWS.map((view) => (view === 'Now' ? '' : `/${view.toLowerCase()}`));
+          for (const path of [...paths, ...deepAddresses(sessionId)]) {
+            await page.goto(`${stack.baseUrl}/console${path}`);
+            await page.getByRole('heading', { level: 1 }).waitFor();
+            await loaded(page);
+            const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+            if (width > PHONE.width) wide.push(`${path}: ${width} px`);
+          }
+          expect(wide).toEqual([]);
+        },
+        { viewport: PHONE },
+      );
+    });
   });
 }
+
+const deepAddresses = (sessionId: string) => [
+  ...['timeline', 'transcript', 'deliveries', 'processes', 'events', 'related'].map(
+    (tab) => `/sessions/${sessionId}?tab=${tab}`,
+  ),
+  '/routes/hook',
+  '/new-route',
+];

@@ -10,7 +10,7 @@ let sink: Sink;
 export function deadDeliveries(): void {
   addToStack(async () => {
     sink = await startSink({ secret: TEST_SINK_SECRET });
-    sink.behave({ kind: 'answer', status: 410, body: '{"error":"the channel was archived"}' });
+    sink.behave(answer(410));
     const route = testRoute(sink.url, { deliver_only: true });
     return { routes: { archived: route, 'archived-too': route } };
   });
@@ -34,7 +34,7 @@ export function deadDeliveries(): void {
       await signedIn(async (page) => {
         await open(page, 'Deliveries');
         await page.getByLabel('Route').selectOption('archived');
-        await page.getByText('the channel was archived').first().waitFor();
+        await page.getByText('http 410 from').first().waitFor();
         await page.getByRole('button', { name: 'Retry all dead that match' }).click();
         await page.getByText(`It concerns ${COUNT} dead deliveries.`).waitFor();
         expect(sink.taken()).toEqual([]);

@@ -31,7 +31,7 @@ export interface TestBrowser {
 }
 
 /** A page waits for its stack. Generous, as `eventually` is: a slow machine must not make a test fail. */
-const WAIT_MS = 12_000;
+const WAIT_MS = 120_000;
 /** Ending takes 0.1 s. A browser that hangs is killed after this long. */
 const CLOSE_MS = 10_000;
 

@@ -57,7 +57,7 @@ export function ConfigPanel({ config }: { readonly config: System['config'] }) {
         </p>
       )}
       {error !== null && <Failed error={error} />}
-      <JsonView value={config.values} label="Config in force" open={1} />
+      <JsonView value={config.values} label="Values of the config" open={1} />
     </section>
   );
 }
