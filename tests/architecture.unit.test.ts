@@ -68,6 +68,7 @@ const only: Record<string, Names> = {
     'typescript',
     'uplot',
     'vite',
+    'yaml',
   ],
   'libs/cli': [
     '@angelia/contracts',

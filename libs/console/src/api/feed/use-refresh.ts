@@ -4,8 +4,11 @@ import type { FeedEvent } from './feed-event.ts';
 import { Refresher } from './refresher.ts';
 import { useFeed } from './use-feed.ts';
 
-/** Asks again for the queries under `key` when live events concern them, or when events may have been missed. */
-export function useRefresh(key: QueryKey, concerns: (event: FeedEvent) => boolean): void {
+/**
+ * Asks again for the queries under `key` when live events concern them, or when events may have been missed. `follows`: false
+ * for a list of many pages, which would be asked for one after the other each time.
+ */
+export function useRefresh(key: QueryKey, concerns: (event: FeedEvent) => boolean, follows = true): void {
   const queries = useQueryClient();
   const refresher = useRef<Refresher | null>(null);
   const refresh = useEffectEvent(() => void queries.invalidateQueries({ queryKey: key }));
@@ -15,7 +18,7 @@ export function useRefresh(key: QueryKey, concerns: (event: FeedEvent) => boolea
     return () => made.stop();
   }, []);
   useFeed(({ events, gap }) => {
-    if (gap || events.some(concerns)) refresher.current?.poke();
+    if (follows && (gap || events.some(concerns))) refresher.current?.poke();
   });
 }
 

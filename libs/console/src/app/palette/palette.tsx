@@ -26,6 +26,7 @@ export function Palette({ onClose, onHelp }: { readonly onClose: () => void; rea
       icon,
       run: () => navigate({ to }),
     })),
+    { name: 'New route', icon: 'routes' as const, run: () => navigate({ to: '/new-route' }) },
     ...(['failed', 'cancelled', 'expired'] as const).map((outcome) => ({
       name: `Sessions that ${outcome === 'failed' ? 'failed' : `were ${outcome}`} in the last hour`,
       icon: 'sessions' as const,

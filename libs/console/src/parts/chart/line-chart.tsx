@@ -84,7 +84,8 @@ export default function LineChart({ label, times, series, format }: LineChartPro
             label: one.label,
             stroke: colour(one.colour),
             width: 1.5,
-            points: { show: false },
+            // A minute between two without a figure is a point, not a line.
+            points: { size: 4, fill: colour(one.colour) },
             ...(one.dashed === true ? { dash: [4, 4] } : {}),
             value: (_chart: uPlot, value: number | null) => (value === null ? '–' : format(value)),
           })),

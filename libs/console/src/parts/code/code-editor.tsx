@@ -1,6 +1,11 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
-import { bracketMatching, defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import {
+  bracketMatching,
+  defaultHighlightStyle,
+  HighlightStyle,
+  syntaxHighlighting,
+} from '@codemirror/language';
 import { Compartment, EditorState } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { useEffect, useEffectEvent, useRef } from 'react';
@@ -15,7 +20,13 @@ export interface CodeEditorProps {
 }
 
 const theme = EditorView.theme({
-  '&': { color: 'var(--text)', backgroundColor: 'var(--surface)', fontSize: '12.5px' },
+  // As high as its host, so that a click anywhere in the box is a click into the text.
+  '&': {
+    minHeight: 'inherit',
+    color: 'var(--text)',
+    backgroundColor: 'var(--surface)',
+    fontSize: '12.5px',
+  },
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px' },
   '.cm-content': { caretColor: 'var(--text)' },
@@ -25,6 +36,15 @@ const theme = EditorView.theme({
     backgroundColor: 'var(--selected) !important',
   },
 });
+
+/** CodeMirror's colours are for a light page. On a dark one they are mixed with white, to a contrast of at least 4.5:1. */
+const highlighting = HighlightStyle.define(
+  defaultHighlightStyle.specs.map((spec) =>
+    typeof spec.color === 'string'
+      ? { ...spec, color: `light-dark(${spec.color}, color-mix(in srgb, ${spec.color} 40%, white))` }
+      : spec,
+  ),
+);
 
 /**
  * An editor for JSON and templates. Load it when it is opened (`lazy-code-editor.tsx`). It lives in a shadow root: there
@@ -50,7 +70,7 @@ export default function CodeEditor(props: CodeEditorProps) {
           lineNumbers(),
           history(),
           bracketMatching(),
-          syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
+          syntaxHighlighting(highlighting),
           language === 'json' ? json() : [],
           keymap.of([...defaultKeymap, ...historyKeymap]),
           EditorView.lineWrapping,

@@ -42,8 +42,8 @@ function dayOf(at: number, zone: 'local' | 'utc'): Day {
 function atClock([year, month, day]: Day, clock: string, zone: 'local' | 'utc'): number | null {
   const [, hour, minute, second = '0'] = CLOCK.exec(clock) ?? [];
   if (hour === undefined || minute === undefined) return null;
-  // A 31st of November is none.
-  if (new Date(Date.UTC(year, month, day)).getUTCDate() !== day) return null;
+  // A 31st of November is none, and there is no 13th month.
+  if (month > 11 || new Date(Date.UTC(year, month, day)).getUTCDate() !== day) return null;
   const parts = [year, month, day, Number(hour), Number(minute), Number(second)] as const;
   return zone === 'utc' ? Date.UTC(...parts) : new Date(...parts).getTime();
 }

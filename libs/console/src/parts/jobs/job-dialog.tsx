@@ -9,7 +9,7 @@ import { tellFailure } from '../feedback/toasts.tsx';
 import { Untrusted } from '../text/text.tsx';
 import { Time } from '../time/time.tsx';
 import { jobIsOver, jobProgressText, jobShare } from './job-state.ts';
-import './jobs.css';
+import { ScrollList } from './scroll-list.tsx';
 
 /** A job works for seconds to minutes, and writes its progress once per batch. */
 const POLL_MS = 500;
@@ -81,25 +81,25 @@ function Progress({ job }: { readonly job: Job }) {
       {skips.length > 0 && (
         <section>
           <h3>Skipped</h3>
-          <ul className="job-sample">
+          <ScrollList label="Skipped">
             {skips.map(([reason, count]) => (
               <li key={reason}>
                 {count} × <Untrusted text={reason} />
               </li>
             ))}
-          </ul>
+          </ScrollList>
         </section>
       )}
       {job.failures.length > 0 && (
         <section>
           <h3>Failed{job.failed > job.failures.length && `, the first ${job.failures.length}`}</h3>
-          <ul className="job-sample">
+          <ScrollList label="Failed">
             {job.failures.map(({ id, reason }) => (
               <li key={id}>
                 <span className="mono">{id}</span>: <Untrusted text={reason} />
               </li>
             ))}
-          </ul>
+          </ScrollList>
         </section>
       )}
     </>

@@ -12,7 +12,7 @@ import { Button } from '../controls/button.tsx';
 import { Dialog } from '../dialog/dialog.tsx';
 import { Failed, Loading } from '../feedback/states.tsx';
 import { countText } from '../text/visible-text.ts';
-import './jobs.css';
+import { ScrollList } from './scroll-list.tsx';
 
 interface Props {
   readonly title: string;
@@ -103,11 +103,11 @@ export function JobPreviewDialog(props: Props) {
               <h3>
                 {found.sample.length < found.matches ? `The first ${found.sample.length}` : 'All of them'}
               </h3>
-              <ul className="job-sample">
+              <ScrollList label="Examples">
                 {found.sample.map((item) => (
                   <li key={item.id}>{sample(item)}</li>
                 ))}
-              </ul>
+              </ScrollList>
             </>
           )}
         </>

@@ -15,7 +15,7 @@ import { SelectFilter } from '../../parts/filters/select-filter.tsx';
 import { TextFilter } from '../../parts/filters/text-filter.tsx';
 import { useRouteNames, useTargetNames } from '../../parts/filters/use-known-names.ts';
 import { JobPreviewDialog } from '../../parts/jobs/job-preview-dialog.tsx';
-import { More } from '../../parts/list/more.tsx';
+import { isLive, More } from '../../parts/list/more.tsx';
 import { Untrusted } from '../../parts/text/text.tsx';
 import { DeliveryRow } from './delivery-row.tsx';
 import { DELIVERY_STATES, retryFilterOf } from './delivery-state.ts';
@@ -39,7 +39,7 @@ export function DeliveryList({ onJob }: { readonly onJob: (id: string) => void }
     getNextPageParam: ({ next_cursor }) => next_cursor,
     placeholderData: (before) => before,
   });
-  useRefresh(['deliveries'], typesOf('delivery.', 'output.'));
+  useRefresh(['deliveries'], typesOf('delivery.', 'output.'), isLive(deliveries.data));
   const items: readonly Delivery[] = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   const dead = items.filter(({ status }) => status === 'dead');
   const chosen = dead.filter(({ id }) => selected.has(id));
@@ -167,7 +167,9 @@ export function DeliveryList({ onJob }: { readonly onJob: (id: string) => void }
           ))}
         </ul>
       )}
-      {items.length > 0 && <More what="deliveries" shown={items.length} query={deliveries} />}
+      {items.length > 0 && (
+        <More what="deliveries" shown={items.length} liveKey={['deliveries']} query={deliveries} />
+      )}
       {asking === 'all' && retryFilter !== null && (
         <JobPreviewDialog
           title="Retry all dead deliveries that match"

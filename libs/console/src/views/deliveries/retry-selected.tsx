@@ -3,8 +3,8 @@ import { messageOf } from '../../api/api-error.ts';
 import { retryDelivery } from '../../api/calls/session-calls.ts';
 import { Button } from '../../parts/controls/button.tsx';
 import { Dialog } from '../../parts/dialog/dialog.tsx';
+import { ScrollList } from '../../parts/jobs/scroll-list.tsx';
 import { Untrusted } from '../../parts/text/text.tsx';
-import '../../parts/jobs/jobs.css';
 
 interface Result {
   readonly id: string;
@@ -53,13 +53,13 @@ export function RetrySelected({
       }
     >
       {!started && (
-        <ul className="job-sample">
+        <ScrollList label="Deliveries to send again">
           {chosen.map((id) => (
             <li key={id} className="mono">
               {id}
             </li>
           ))}
-        </ul>
+        </ScrollList>
       )}
       {started && (
         <>
@@ -71,13 +71,13 @@ export function RetrySelected({
         </>
       )}
       {refused.length > 0 && (
-        <ul className="job-sample">
+        <ScrollList label="Refused">
           {refused.map(({ id, refused: reason }) => (
             <li key={id}>
               <span className="mono">{id}</span>: <Untrusted text={reason ?? ''} />
             </li>
           ))}
-        </ul>
+        </ScrollList>
       )}
     </Dialog>
   );

@@ -104,8 +104,9 @@ export function QuestionCard({ question, meant, onClosed }: Props) {
             Send the answer
           </Button>
           <span className="muted">
-            Without an answer <Time at={question.deadline} />{' '}
-            {question.on_timeout === 'end' ? 'the session ends.' : 'the session goes on without one.'}
+            If nobody answers, the session{' '}
+            {question.on_timeout === 'end' ? 'ends' : 'goes on without an answer'}{' '}
+            <Time at={question.deadline} />
           </span>
         </div>
         {error !== null && <Failed error={error} {...(closed ? { retry: onClosed } : {})} />}

@@ -12,7 +12,7 @@ import { Empty, Failed, Loading } from '../../parts/feedback/states.tsx';
 import { FilterBar } from '../../parts/filters/filter-bar.tsx';
 import { SelectFilter } from '../../parts/filters/select-filter.tsx';
 import { TextFilter } from '../../parts/filters/text-filter.tsx';
-import { More } from '../../parts/list/more.tsx';
+import { isLive, More } from '../../parts/list/more.tsx';
 import { Untrusted } from '../../parts/text/text.tsx';
 import { Time, Took } from '../../parts/time/time.tsx';
 import { KillProcess } from './kill-process.tsx';
@@ -36,7 +36,7 @@ export function ProcessesView() {
     getNextPageParam: ({ next_cursor }) => next_cursor,
     placeholderData: (before) => before,
   });
-  useRefresh(['processes'], typesOf('process.'));
+  useRefresh(['processes'], typesOf('process.'), isLive(processes.data));
   useRowKeys(list);
   const items: readonly SessionProcess[] = processes.data?.pages.flatMap((page) => page.items) ?? [];
   const filtered = Object.keys(filters).length > 0;
@@ -88,7 +88,9 @@ export function ProcessesView() {
           ))}
         </ul>
       )}
-      {items.length > 0 && <More what="processes" shown={items.length} query={processes} />}
+      {items.length > 0 && (
+        <More what="processes" shown={items.length} liveKey={['processes']} query={processes} />
+      )}
       {killing !== null && <KillProcess process={killing} onClose={() => setKilling(null)} />}
     </Page>
   );

@@ -69,7 +69,7 @@ function RouteFacts({ route }: { readonly route: Route }) {
             <dt>In 24 hours</dt>
             <dd>
               <Link to="/sessions" search={{ route: route.name, since: '24h' } as never}>
-                {atLeast(traffic.sessions, traffic.exact)} sessions
+                {atLeast(traffic.sessions, traffic.exact)} {traffic.sessions === 1 ? 'session' : 'sessions'}
               </Link>
               ,{' '}
               <Link to="/sessions" search={{ route: route.name, since: '24h', outcome: 'failed' } as never}>

@@ -100,9 +100,9 @@ function Services({ system }: { readonly system: System }) {
 
 function Log({ system: { lag, migrations, views, version } }: { readonly system: System }) {
   const lags = [
-    ['Tail', lag.tail_ms, 'the oldest event that an open transaction hides'],
-    ['Relay', lag.relay_ms, 'the oldest event that was not hinted yet'],
-    ['Views', lag.views_ms, 'the oldest event that lists do not show yet'],
+    ['Tail lag', lag.tail_ms, 'the oldest event that an open transaction hides'],
+    ['Relay lag', lag.relay_ms, 'the oldest event that was not hinted yet'],
+    ['Views lag', lag.views_ms, 'the oldest event that lists do not show yet'],
   ] as const;
   return (
     <Panel id="log" title="Log and views">
@@ -121,7 +121,7 @@ function Log({ system: { lag, migrations, views, version } }: { readonly system:
         <div className="fact-row">
           <dt>Migrations</dt>
           <dd>
-            {migrations.applied} of {migrations.needed}
+            number {migrations.applied}
             {migrations.applied < migrations.needed && <Badge tone="bad">run angelia migrate</Badge>}
           </dd>
         </div>

@@ -9,15 +9,15 @@ import { OUTCOMES } from './outcomes.ts';
 export function WebhookRow({ webhook }: { readonly webhook: UnstartedWebhook }) {
   const { tone, name, means } = OUTCOMES[webhook.outcome];
   return (
-    <li className="row" data-row={webhook.received_at} data-row-focus tabIndex={-1}>
+    <li className="row" data-row={webhook.received_at}>
       <div className="row-head">
         <Badge tone={tone}>{name}</Badge>
         {webhook.route === null ? (
-          <span>
+          <span data-row-focus tabIndex={-1}>
             no route <Untrusted text={webhook.requested_route ?? ''} className="mono" />
           </span>
         ) : (
-          <Link to="/routes/$name" params={{ name: webhook.route }} className="row-name">
+          <Link to="/routes/$name" params={{ name: webhook.route }} className="row-name" data-row-focus>
             {webhook.route}
           </Link>
         )}

@@ -45,18 +45,23 @@ async function listen(most: number, slowMs?: number): Promise<string> {
 }
 
 /** Asks for the large file, and does not read it. */
-async function slowClient(): Promise<{ readonly closed: () => boolean }> {
+async function slowClient() {
   const before = downloads.size.open;
   let closed = false;
+  let received = 0;
   const { port } = server.address() as AddressInfo;
   const socket = connect(port, '127.0.0.1', () => socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n'));
-  sockets.push(socket.pause());
+  sockets.push(socket);
+  socket.on('data', (part) => {
+    received += part.length;
+  });
+  socket.pause();
   socket.on('error', () => {});
   socket.on('close', () => {
     closed = true;
   });
   await eventually(() => downloads.size.open > before || before > 0);
-  return { closed: () => closed };
+  return { closed: () => closed, received: () => received, resume: () => socket.resume() };
 }
 
 it('a file arrives as it is, and its buffer serves the next ones', async () => {
@@ -82,9 +87,12 @@ it('at the limit a new one is refused, as long as the others are not slow', asyn
 
 it('at the limit the oldest one that is slow gives way', async () => {
   const base = await listen(1, 0);
-  await slowClient();
+  const slow = await slowClient();
   const answer = await fetch(`${base}/small`);
   expect([answer.status, (await answer.arrayBuffer()).byteLength]).toEqual([200, SMALL.length]);
+  slow.resume();
+  await eventually(slow.closed);
+  expect(slow.received()).toBeLessThan(LARGE.length);
   await eventually(() => downloads.size.open === 0);
 });
 

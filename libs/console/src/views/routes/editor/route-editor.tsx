@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useId, useMemo, useState } from 'react';
+import { useBlocker, useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useId, useMemo, useRef, useState } from 'react';
 import { putRoute, type Route, type RoutePreview } from '../../../api/calls/route-calls.ts';
 import { Button } from '../../../parts/controls/button.tsx';
+import { Confirm } from '../../../parts/dialog/confirm.tsx';
 import { Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { tell } from '../../../parts/feedback/toasts.tsx';
 import type { Problem } from '../../../parts/json-schema/check-value.ts';
@@ -31,10 +32,15 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 function Editor({ route, schema, schemas }: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema]);
-  const stored = useMemo(() => (route === null ? {} : textsOf(fields, route.definition)), [fields, route]);
+  const definition = useMemo(
+    () => (route === null ? {} : textsOf(fields, route.definition)),
+    [fields, route],
+  );
   // What was typed. Everything else follows the route, also when somebody else changes it.
   const [typed, setTyped] = useState<Texts>({});
   const [name, setName] = useState(route?.name ?? '');
+  // Also opened by a problem inside.
+  const [moreOpen, setMoreOpen] = useState(false);
   const [saving, setSaving] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const [made, setMade] = useState<{ readonly name: string; readonly secret: string } | null>(null);
@@ -43,7 +49,7 @@ function Editor({ route, schema, schemas }: Props) {
   const navigate = useNavigate();
   const id = useId();
 
-  const texts: Texts = useMemo(() => ({ ...stored, ...typed }), [stored, typed]);
+  const texts: Texts = useMemo(() => ({ ...definition, ...typed }), [definition, typed]);
   const { settings } = useMemo(() => settingsOf(fields, texts), [fields, texts]);
   const own = useMemo(() => problemsOf(fields, texts, schema, schemas), [fields, texts, schema, schemas]);
   const nameIsWrong = route === null && name !== '' && !NAME.test(name);
@@ -52,22 +58,31 @@ function Editor({ route, schema, schemas }: Props) {
     ({ place }) => !own.some((problem) => fieldAt(problem.place) === fieldAt(place)),
   );
   const problems: readonly Problem[] = [...own, ...theirs];
-  const dirty = Object.entries(typed).some(([key, text]) => text !== (stored[key] ?? ''));
+  const dirty = Object.entries(typed).some(([key, text]) => text !== (definition[key] ?? ''));
+
+  // What was saved may be left, though this render still knows it as typed.
+  const saved = useRef(false);
+  const blocker = useBlocker({
+    shouldBlockFn: () => dirty && !saved.current,
+    enableBeforeUnload: () => dirty,
+    withResolver: true,
+  });
 
   const save = async (event: FormEvent) => {
     event.preventDefault();
     setSaving(true);
     setError(null);
     try {
-      const saved = await putRoute(name, settings, route?.revision ?? null);
+      const stored = await putRoute(name, settings, route?.revision ?? null);
       queries.setQueryData(['routes', 'one', name], (before: Route | undefined) => ({
         ...before,
-        ...saved,
+        ...stored,
         secret: undefined,
       }));
+      saved.current = true;
       setTyped({});
       void queries.invalidateQueries({ queryKey: ['routes'] });
-      if (saved.secret !== undefined) setMade({ name, secret: saved.secret });
+      if (stored.secret !== undefined) setMade({ name, secret: stored.secret });
       else if (route === null) await navigate({ to: '/routes/$name', params: { name } });
       tell('Saved. It is active on every replica within a second.');
     } catch (refused) {
@@ -85,7 +100,10 @@ function Editor({ route, schema, schemas }: Props) {
           field={field}
           text={texts[field.key] ?? ''}
           problems={problems.filter(({ place }) => fieldAt(place) === field.key)}
-          onChange={(text) => setTyped((before) => ({ ...before, [field.key]: text }))}
+          onChange={(text) => {
+            saved.current = false;
+            setTyped((before) => ({ ...before, [field.key]: text }));
+          }}
         />
       ));
   const others = problems.filter(({ place }) => !fields.some(({ key }) => key === fieldAt(place)));
@@ -114,7 +132,14 @@ function Editor({ route, schema, schemas }: Props) {
           </div>
         )}
         {show(true)}
-        <details className="more-settings">
+        <details
+          className="more-settings"
+          open={
+            moreOpen ||
+            problems.some(({ place }) => fields.some(({ key, main }) => !main && key === fieldAt(place)))
+          }
+          onToggle={(event) => setMoreOpen(event.currentTarget.open)}
+        >
           <summary>More settings</summary>
           <div className="editor-form">{show(false)}</div>
         </details>
@@ -150,6 +175,17 @@ function Editor({ route, schema, schemas }: Props) {
         }
         onPreview={setPreview}
       />
+      {blocker.status === 'blocked' && (
+        <Confirm
+          title="Leave without saving?"
+          act="Leave, and lose the changes"
+          danger
+          onClose={blocker.reset}
+          run={async () => blocker.proceed()}
+        >
+          <p>The settings of {name === '' ? 'the new route' : name} are not saved.</p>
+        </Confirm>
+      )}
       {made !== null && (
         <SecretDialog
           name={made.name}

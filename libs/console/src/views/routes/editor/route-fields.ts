@@ -121,9 +121,10 @@ function textOf(kind: FieldKind, value: unknown): string {
 /** The settings of a route as texts. */
 export function textsOf(fields: readonly Field[], settings: Settings): Texts {
   return Object.fromEntries(
-    fields.flatMap(({ key, kind }) => {
+    fields.flatMap(({ key, kind, fallback }) => {
       const text = textOf(kind, settings[key]);
-      return text === '' ? [] : [[key, text]];
+      // An empty editor says better than `[]` that there is none.
+      return text === '' || (kind === 'json' && text === fallback) ? [] : [[key, text]];
     }),
   );
 }
