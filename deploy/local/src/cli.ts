@@ -26,6 +26,7 @@ const commands: Record<string, (args: string[]) => Promise<number>> = {
   format: async (args) => (await biome(['check', '--write', ...args])) || markdown(['--fix']),
   bench: async (args) => (await built()) || runSource('tests/bench/main.ts', args),
   chaos: async (args) => (await built()) || runSource('tests/chaos/main.ts', args),
+  screenshots: async (args) => (await built()) || runSource('tests/screenshots/main.ts', args),
   release: async (args) => runRelease(args),
 };
 

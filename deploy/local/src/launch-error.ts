@@ -15,6 +15,7 @@ export class LaunchError extends Error {
 type LaunchErrorCode =
   | 'ALREADY_RUNNING'
   | 'BAD_ENVIRONMENT'
+  | 'BROWSER_MISSING'
   | 'CONFIG_REFUSED'
   | 'MIGRATION_FAILED'
   | 'NATS_FAILED'

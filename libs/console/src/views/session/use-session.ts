@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getSession } from '../../api/calls/session-calls.ts';
-import { api, ask } from '../../api/client.ts';
+import { api, ask, type Schema } from '../../api/client.ts';
 import { useFeed } from '../../api/feed/use-feed.ts';
 import { useThrottled } from '../../api/feed/use-throttled.ts';
 import { type SessionEvent, withLiveEvents } from './session-event.ts';
@@ -35,11 +35,35 @@ export function useTranscript(id: string) {
 }
 
 export function useDeliveries(id: string) {
+  const queries = useQueryClient();
   return useQuery({
     queryKey: deliveriesKey(id),
     queryFn: async ({ signal }) =>
       (await ask(api.GET('/v1/deliveries', { params: { query: { session: id, limit: 200 } }, signal })))
         .items,
+    // The list is a moment behind the log, and no event tells when it has caught up.
+    refetchInterval: ({ state }) =>
+      isBehind(state.data ?? [], queries.getQueryData(eventsKey(id)) ?? []) ? REFRESH_MS : false,
+  });
+}
+
+const SETTLED: Readonly<Record<string, Schema['Delivery']['status']>> = {
+  'delivery.succeeded': 'delivered',
+  'delivery.dead': 'dead',
+};
+
+/** Whether the events know of an end of a delivery that the list does not know yet. */
+export function isBehind(
+  deliveries: readonly Pick<Schema['Delivery'], 'output' | 'status'>[],
+  events: readonly Pick<SessionEvent, 'type' | 'data'>[],
+): boolean {
+  const known = new Map(deliveries.map(({ output, status }) => [output, status]));
+  const last = new Map<unknown, string>();
+  for (const { type, data } of events)
+    if (type.startsWith('delivery.')) last.set((data as { output?: unknown }).output, type);
+  return [...last].some(([output, type]) => {
+    const status = SETTLED[type];
+    return status !== undefined && known.get(output as number) !== status;
   });
 }
 
