@@ -1,3 +1,5 @@
+import { beginning, visibleText } from '../parts/text/visible-text.ts';
+
 /**
  * Thrown by `ask` when the gateway refuses a call, or cannot be reached (status 0). The message is the gateway's own: it says
  * what is wrong and what to do, so views show it as it is.
@@ -21,11 +23,15 @@ export class ApiError extends Error {
   }
 }
 
+/** A message of the gateway has a sentence or two. */
+const MOST_SHOWN = 2_000;
+
 export const UNREACHABLE =
   'The gateway does not answer. It may be restarting: this page goes on by itself as soon as it is back.';
 
-/** What a person reads about an error, whatever was thrown. */
+/** What a person reads about an error, whatever was thrown. The gateway may quote a stranger: a platform, a model, a payload. */
 export function messageOf(error: unknown): string {
-  if (error instanceof Error && error.message !== '') return error.message;
+  if (error instanceof Error && error.message !== '')
+    return visibleText(beginning(error.message, MOST_SHOWN));
   return 'Something went wrong in the console itself. Reload the page; if it comes again, report it.';
 }

@@ -11,7 +11,7 @@ interface RowCommands {
 }
 
 /**
- * `j` and `k` go from row to row, `/` goes to the search. A row is an element with `data-row`; what takes the focus in it has
+ * `j` and `k` go from row to row, `/` goes to the search, or to the first filter of a list without one. A row is an element with `data-row`; what takes the focus in it has
  * `data-row-focus` (a link opens by Enter without us).
  */
 export function useRowKeys(
@@ -41,7 +41,9 @@ export function useRowKeys(
     j: () => move(1),
     k: () => move(-1),
     '/': () => {
-      const field = document.querySelector<HTMLElement>('main [data-search]');
+      const field =
+        document.querySelector<HTMLElement>('main [data-search]') ??
+        document.querySelector<HTMLElement>('main search :is(input, select)');
       field?.focus();
       return field !== null;
     },

@@ -4,6 +4,7 @@ import { useHotkeys } from '../../app/keyboard/use-hotkeys.ts';
 import { Page } from '../../app/shell/page.tsx';
 import { Button } from '../../parts/controls/button.tsx';
 import { Empty, Failed, Loading } from '../../parts/feedback/states.tsx';
+import { useRouteNames } from '../../parts/filters/use-known-names.ts';
 import { countText } from '../../parts/text/visible-text.ts';
 import type { BulkAction } from './bulk/bulk-action.ts';
 import { MatchingDialog } from './bulk/matching-dialog.tsx';
@@ -158,12 +159,17 @@ function NoRows(props: {
   if (props.loading) return <Loading what="sessions" />;
   if (hasFilters(props.search))
     return <Empty title="No session matches">Take a filter away, or look at a longer time.</Empty>;
+  return <NoSessions />;
+}
+
+function NoSessions() {
+  const [route = '<route>'] = useRouteNames();
   return (
     <Empty
       title="No sessions yet"
-      command={`curl -X POST -H 'Content-Type: application/json' -d '{"text":"hello"}' ${location.origin}/webhooks/demo`}
+      command={`curl -X POST -H 'Content-Type: application/json' -d '{"text":"hello"}' ${location.origin}/webhooks/${route}`}
     >
-      A webhook to a route starts one. `angelia send` signs and sends one for you.
+      A webhook to a route starts one. <code>angelia send {route}</code> signs and sends one for you.
     </Empty>
   );
 }

@@ -15,6 +15,7 @@ import { Icon } from '../../../parts/controls/icon.tsx';
 import { Confirm } from '../../../parts/dialog/confirm.tsx';
 import { tell } from '../../../parts/feedback/toasts.tsx';
 import { Markdown } from '../../../parts/markdown/markdown.tsx';
+import { Untrusted } from '../../../parts/text/text.tsx';
 import { EventData } from '../session-event.ts';
 import { sessionKey, useEvents } from '../use-session.ts';
 
@@ -114,7 +115,7 @@ function Answer({ session, clarificationId, onClose }: Props & { readonly clarif
           {choices.map((choice) => (
             <label key={choice} className="check">
               <input type="radio" name="choice" checked={text === choice} onChange={() => setText(choice)} />
-              <bdi>{choice}</bdi>
+              <Untrusted text={choice} />
             </label>
           ))}
         </fieldset>

@@ -37,7 +37,12 @@ export function SessionHeader({ session }: { readonly session: Session }) {
             <Link to="/sessions" search={{ route: session.route }}>
               {session.route}
             </Link>
-            {session.event !== null && <span className="muted"> · {session.event}</span>}
+            {session.event !== null && (
+              <span className="muted">
+                {' '}
+                · <Untrusted text={session.event} />
+              </span>
+            )}
           </dd>
         </div>
         <div>

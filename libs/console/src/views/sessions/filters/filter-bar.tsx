@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, type RefObject, useEffect, useState } from 'react';
-import { api, ask } from '../../../api/client.ts';
 import { Button } from '../../../parts/controls/button.tsx';
 import { Icon } from '../../../parts/controls/icon.tsx';
+import { MomentFilter } from '../../../parts/filters/moment-filter.tsx';
+import { useRouteNames } from '../../../parts/filters/use-known-names.ts';
 import {
   FAILURES,
   type FilterName,
@@ -167,22 +167,8 @@ function TimeRange({ search, onChange }: Pick<Props, 'search' | 'onChange'>) {
       </Labelled>
       {exact && (
         <>
-          <Labelled label="From">
-            <input
-              type="datetime-local"
-              className="field"
-              value={localTime(since)}
-              onChange={(event) => set('since', isoTime(event.target.value))}
-            />
-          </Labelled>
-          <Labelled label="To">
-            <input
-              type="datetime-local"
-              className="field"
-              value={localTime(until)}
-              onChange={(event) => set('until', isoTime(event.target.value))}
-            />
-          </Labelled>
+          <MomentFilter label="From" value={search.since} onChange={(at = '') => set('since', at)} />
+          <MomentFilter label="To" value={search.until} onChange={(at = '') => set('until', at)} />
         </>
       )}
     </>
@@ -197,25 +183,4 @@ function Labelled({ label, children }: { readonly label: string; readonly childr
       {children}
     </label>
   );
-}
-
-function useRouteNames(): readonly string[] {
-  const { data = [] } = useQuery({
-    queryKey: ['route-names'],
-    queryFn: async ({ signal }) =>
-      (await ask(api.GET('/v1/routes', { signal }))).items.map(({ name }) => name).toSorted(),
-  });
-  return data;
-}
-
-/** `2026-11-18T14:05` where the browser is, as the field wants it. */
-function localTime(text: string): string {
-  const at = Date.parse(text);
-  if (Number.isNaN(at)) return '';
-  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function isoTime(local: string): string {
-  const at = Date.parse(local);
-  return Number.isNaN(at) ? '' : new Date(at).toISOString();
 }

@@ -31,7 +31,7 @@ export function SessionList(props: Props) {
   const { loader, state, scroller, selected } = props;
   const { rows } = state.list;
   const navigate = useNavigate();
-  const [cursor, setCursor] = useState(-1);
+  const [cursor, setCursor] = useState<string | null>(null);
   const focusOn = useRef<number | null>(null);
   const [rowHeight, setRowHeight] = useState(ROW);
   const keyOf = useCallback((index: number) => rows[index]?.id ?? index, [rows]);
@@ -70,18 +70,18 @@ export function SessionList(props: Props) {
 
   const go = (to: number) => {
     const index = Math.min(Math.max(to, 0), rows.length - 1);
-    if (index < 0) return;
-    setCursor(index);
+    const row = rows[index];
+    if (row === undefined) return;
+    setCursor(row.id);
     focusOn.current = index;
     list.scrollToIndex(index, { align: 'auto' });
   };
-  const current = () => {
-    const focused = document.activeElement?.closest<HTMLElement>('[data-row]')?.dataset.row;
-    return rows[focused === undefined ? cursor : Number(focused)];
-  };
+  // By its id: a new session at the top moves all rows.
+  const place = () => (cursor === null ? -1 : rows.findIndex(({ id }) => id === cursor));
+  const current = () => rows[place()];
   useHotkeys({
-    j: () => go(cursor + 1),
-    k: () => go(cursor - 1),
+    j: () => go(place() + 1),
+    k: () => go(place() - 1),
     x: () => {
       const row = current();
       return row === undefined ? false : props.onSelect(row.id);
@@ -138,7 +138,7 @@ interface RowProps {
   readonly total: number;
   readonly selected: boolean;
   readonly onSelect: (id: string) => void;
-  readonly onFocus: (index: number) => void;
+  readonly onFocus: (id: string) => void;
 }
 
 const Row = memo(function Row({ row, index, top, height, total, selected, onSelect, onFocus }: RowProps) {
@@ -150,7 +150,7 @@ const Row = memo(function Row({ row, index, top, height, total, selected, onSele
       style={{ top, height }}
       aria-setsize={total}
       aria-posinset={index + 1}
-      onFocus={() => onFocus(index)}
+      onFocus={() => onFocus(row.id)}
     >
       <label className="session-check">
         <input
