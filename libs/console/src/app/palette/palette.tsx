@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useId, useState } from 'react';
 import { Icon, type IconName } from '../../parts/controls/icon.tsx';
 import { Dialog } from '../../parts/dialog/dialog.tsx';
+import { visibleText } from '../../parts/text/visible-text.ts';
 import { setPreferences } from '../preferences/preferences.ts';
 import { DESTINATIONS } from '../shell/navigation.ts';
 import { matching } from './matching.ts';
@@ -112,7 +113,7 @@ export function Palette({ onClose, onHelp }: { readonly onClose: () => void; rea
             onClick={() => run(command)}
           >
             <Icon name={command.icon} />
-            <span className="cut">{command.name}</span>
+            <span className="cut">{visibleText(command.name)}</span>
           </div>
         ))}
       </div>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { beginning, visibleText } from '../../parts/text/visible-text.ts';
 import { usePageTitle } from './page-title.ts';
 
 interface Props {
@@ -12,11 +13,13 @@ interface Props {
 
 /** A view with its heading. */
 export function Page({ title, beside, children, fills = false }: Props) {
-  usePageTitle(title);
+  // Of an address, too: a link may name a route that is none.
+  const shown = visibleText(beginning(title, 200));
+  usePageTitle(shown);
   return (
     <div className={`page ${fills ? 'page-fills' : ''}`}>
       <header className="page-header">
-        <h1>{title}</h1>
+        <h1>{shown}</h1>
         {beside}
       </header>
       {children}

@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import { visibleText } from '../text/visible-text.ts';
 
 interface Props {
   readonly label: string;
@@ -24,7 +25,7 @@ export function SelectFilter({ label, value, options, any = 'Any', onChange }: P
         onChange={(event) => onChange(event.target.value === '' ? undefined : event.target.value)}
       >
         <option value="">{any}</option>
-        {!known && <option value={value}>{value}</option>}
+        {!known && <option value={value}>{visibleText(value ?? '')}</option>}
         {pairs.map(([option, name]) => (
           <option key={option} value={option}>
             {name}

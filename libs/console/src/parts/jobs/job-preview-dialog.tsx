@@ -11,7 +11,7 @@ import { newKey } from '../../api/calls/session-calls.ts';
 import { Button } from '../controls/button.tsx';
 import { Dialog } from '../dialog/dialog.tsx';
 import { Failed, Loading } from '../feedback/states.tsx';
-import { countText } from '../text/visible-text.ts';
+import { countText, visibleText } from '../text/visible-text.ts';
 import { ScrollList } from './scroll-list.tsx';
 
 interface Props {
@@ -129,7 +129,7 @@ function FilterText({ filter }: { readonly filter: JobFilter }) {
     <p className="muted">
       {entries.map(([name, value]) => (
         <span key={name} className="tag">
-          {name}: {value}
+          {name}: {visibleText(String(value))}
         </span>
       ))}
     </p>

@@ -3,6 +3,7 @@ import { Button } from '../../../parts/controls/button.tsx';
 import { Icon } from '../../../parts/controls/icon.tsx';
 import { MomentFilter } from '../../../parts/filters/moment-filter.tsx';
 import { useRouteNames } from '../../../parts/filters/use-known-names.ts';
+import { visibleText } from '../../../parts/text/visible-text.ts';
 import {
   FAILURES,
   type FilterName,
@@ -131,7 +132,7 @@ function Facet(props: {
         <option value="">any</option>
         {offered.map((one) => (
           <option key={one} value={one}>
-            {one}
+            {visibleText(one)}
           </option>
         ))}
       </select>
