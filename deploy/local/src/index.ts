@@ -1,3 +1,4 @@
+export { bannerOf } from './commands/start.ts';
 export { type Chromium, findChromium } from './servers/chromium.ts';
 export { findBubblewrap, findKubectl, findNatsServer } from './servers/packaged-programs.ts';
 export { startPostgres } from './servers/postgres.ts';

@@ -1,9 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { eventually } from '@angelia/testkit';
+import {
+  answer,
+  callTool,
+  eventually,
+  type ModelServer,
+  type Sink,
+  startModelServer,
+  startSink,
+  TEST_SINK_SECRET,
+  testRoute,
+} from '@angelia/testkit';
 import type { Page } from '@angelia/testkit/browser';
-import { describe, expect, it } from '@jest/globals';
-import { stack } from '../shared-stack.ts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, modelAt, stack } from '../shared-stack.ts';
 import { open, signedIn, visit } from './visit.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -22,7 +32,7 @@ const PHONE = { width: 390, height: 844 };
 const loaded = (page: Page) => eventually(async () => (await page.getByText(/^Loading /).count()) === 0);
 
 /** Everything that axe knows: WCAG 2.2 A and AA, and good practice. */
-async function violations(page: Page): Promise<string[]> {
+export async function violations(page: Page): Promise<string[]> {
   await loaded(page);
   await page.evaluate(`window.axe === undefined && (() => { ${axe} })()`);
   const { violations: found } = (await page.evaluate('axe.run()')) as { violations: Violation[] };
@@ -31,7 +41,57 @@ async function violations(page: Page): Promise<string[]> {
   );
 }
 
+let gone: Sink;
+let model: ModelServer;
+
+/** Something for every view: an open question, a dead delivery, a webhook that started nothing. */
+async function withData(body: () => Promise<void>): Promise<void> {
+  model.next(callTool('clarify', { question: 'Is it **readable**?', choices: ['Yes', 'No'] }));
+  const asks = await stack.post({ route: 'axe-asks', body: { text: 'asks' } });
+  await stack.post({ route: 'axe-dead', body: { text: 'dead' } });
+  await stack.post({ route: 'axe-asks', body: { text: 'ignored', action: 'no' } });
+  await eventually(async () => {
+    const { items: dead } = await stack.adminGet<{ items: unknown[] }>(
+      '/v1/deliveries?status=dead&route=axe-dead',
+    );
+    const { items: open } = await stack.adminGet<{ items: unknown[] }>('/v1/questions?route=axe-asks');
+    return dead.length > 0 && open.length > 0;
+  });
+  try {
+    await body();
+  } finally {
+    await fetch(new URL(`/v1/sessions/${asks.sessionId}/cancel`, stack.baseUrl), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${stack.adminToken}` },
+    });
+    await stack.waitForEnd(asks.sessionId);
+  }
+}
+
 export function accessibility(): void {
+  addToStack(async () => {
+    gone = await startSink({ secret: TEST_SINK_SECRET });
+    gone.behave(answer(410));
+    model = await startModelServer();
+    return {
+      models: { axe: modelAt(model) },
+      agents: { axe: { kind: 'llm', model: 'axe', toolsets: ['clarify'] } },
+      routes: {
+        'axe-asks': testRoute(gone.url, {
+          agent: 'axe',
+          interim: 'off',
+          filters: [{ not: { field: 'action', equals: 'no' } }],
+        }),
+        'axe-dead': testRoute(gone.url, { deliver_only: true }),
+      },
+    };
+  });
+
+  afterAll(async () => {
+    await model?.stop();
+    await gone?.stop();
+  });
+
   describe.each(['light', 'dark'] as const)('axe finds nothing (%s)', (colorScheme) => {
     it('on the sign-in page', async () => {
       await visit(
@@ -44,17 +104,37 @@ export function accessibility(): void {
       );
     });
 
-    it('on any view', async () => {
-      await signedIn(
-        async (page) => {
-          const found: Record<string, string[]> = {};
-          for (const view of VIEWS) {
-            await open(page, view);
-            found[view] = await violations(page);
-          }
-          expect(found).toEqual(Object.fromEntries(VIEWS.map((view) => [view, []])));
-        },
-        { colorScheme },
+    it('on any view with something in it, and in dialogs', async () => {
+      await withData(() =>
+        signedIn(
+          async (page) => {
+            const found: Record<string, string[]> = {};
+            for (const view of VIEWS) {
+              await open(page, view);
+              found[view] = await violations(page);
+            }
+            await open(page, 'Inbox');
+            await page.getByRole('button', { name: 'Yes' }).waitFor();
+            await open(page, 'Deliveries');
+            await page.getByRole('button', { name: 'Retry all dead that match' }).click();
+            await page.getByRole('button', { name: /^Send .* again$/ }).waitFor();
+            found.preview = await violations(page);
+            await page.keyboard.press('Escape');
+            await page.getByRole('dialog').waitFor({ state: 'detached' });
+            await page.keyboard.press('Control+k');
+            await page.getByLabel('Command, session id or text').waitFor();
+            found.palette = await violations(page);
+            await page.keyboard.press('Escape');
+            await page.getByRole('dialog').waitFor({ state: 'detached' });
+            await page.keyboard.press('?');
+            await page.getByRole('dialog').waitFor();
+            found.help = await violations(page);
+            expect(found).toEqual(
+              Object.fromEntries([...VIEWS, 'preview', 'palette', 'help'].map((place) => [place, []])),
+            );
+          },
+          { colorScheme },
+        ),
       );
     });
 

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
+  callTool,
   type ModelServer,
   type Sink,
   say,
@@ -12,6 +13,7 @@ import {
 import type { Page } from '@angelia/testkit/browser';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { violations } from './accessibility.ts';
 import { open, signedIn } from './visit.ts';
 
 let sink: Sink;
@@ -62,11 +64,12 @@ export function hostileTexts(): void {
   const nothingRan = async (page: Page) => {
     expect(await page.evaluate('window.ran')).toBeUndefined();
     // Nothing that a text could have made.
-    expect(await page.locator('main :is(img, iframe, script, base, style, svg[onload])').count()).toBe(0);
+    const made = ':is(main, dialog, .toasts) :is(img, iframe, script, base, style, svg[onload])';
+    expect(await page.locator(made).count()).toBe(0);
     expect(await page.locator('a[href^="javascript:" i]').count()).toBe(0);
-    const shown = String(await page.evaluate('document.body.innerText'));
+    const shown = String(await page.evaluate('document.title + document.body.innerText'));
     expect(shown).not.toMatch(/[\u202A-\u202E\u2066-\u2069]/);
-    for (const link of await page.locator('main a[target]').all())
+    for (const link of await page.locator('a[target]').all())
       expect(await link.getAttribute('rel')).toContain('noopener');
   };
 
@@ -93,6 +96,40 @@ export function hostileTexts(): void {
           await nothingRan(page);
         }
       });
+      expect(asked).toEqual([]);
+    });
+
+    it('of a question do nothing in the inbox, the dialog, the title of the page and an error', async () => {
+      const choice = '<img src=x onerror="window.ran=1"> \u202Egpj.exe';
+      model.next(callTool('clarify', { question: hostile('QUESTION'), choices: [choice, 'Plain'] }));
+      const { sessionId } = await stack.post({ route: 'hostile', body: { text: hostile('ASKED') } });
+      await signedIn(
+        async (page) => {
+          await open(page, 'Inbox');
+          const card = page.getByRole('listitem').filter({ hasText: 'QUESTION' });
+          await card.getByRole('button', { name: /gpj/ }).waitFor();
+          await nothingRan(page);
+          await page.goto(`${stack.baseUrl}/console/sessions/${sessionId}`);
+          await page.getByRole('button', { name: 'Answer' }).click();
+          const dialog = page.getByRole('dialog');
+          await dialog.getByText('QUESTION').first().waitFor();
+          await nothingRan(page);
+          expect(await violations(page)).toEqual([]);
+          await dialog.getByRole('radio', { name: 'Plain' }).check();
+          await dialog.getByRole('button', { name: 'Answer' }).click();
+          await dialog.waitFor({ state: 'detached' });
+          // A name out of the address.
+          await page.goto(`${stack.baseUrl}/console/routes/${encodeURIComponent('\u202Egpj <img src=x>')}`);
+          await page.getByRole('alert').waitFor();
+          await nothingRan(page);
+          await page.keyboard.press('Control+k');
+          await page.getByLabel('Command, session id or text').fill('\u202Egpj');
+          await page.getByRole('option', { name: /gpj/ }).waitFor();
+          await nothingRan(page);
+        },
+        { expected: [/status of 400/] },
+      );
+      await stack.waitForEnd(sessionId, { settled: true });
       expect(asked).toEqual([]);
     });
 

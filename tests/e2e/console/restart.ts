@@ -1,6 +1,7 @@
+import { eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
 import type { Page } from '@angelia/testkit/browser';
-import { describe, expect, it } from '@jest/globals';
-import { stack } from '../shared-stack.ts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { addToStack, stack } from '../shared-stack.ts';
 import { open, signedIn } from './visit.ts';
 
 /** What a browser logs by itself while nobody listens, or while ingress drains or starts. */
@@ -9,7 +10,16 @@ const AWAY = /net::ERR_|status of 503/;
 const liveMark = (page: Page, text: string | RegExp) =>
   page.getByRole('navigation', { name: 'Views', exact: true }).getByRole('status').filter({ hasText: text });
 
+let sink: Sink;
+
 export function restart(): void {
+  addToStack(async () => {
+    sink = await startSink({ secret: TEST_SINK_SECRET });
+    return { routes: { restart: testRoute(sink.url) } };
+  });
+
+  afterAll(() => sink?.stop());
+
   describe('a page that is open while the server restarts', () => {
     it('says so, recovers by itself, and the person is still signed in', async () => {
       await signedIn(
@@ -22,6 +32,8 @@ export function restart(): void {
           await stack.resume('ingress');
           await liveMark(page, /^Live$/).waitFor();
           expect(await page.evaluate('window.sameDocument')).toBe(true);
+          // What comes after the restart is shown, not only the mark.
+          await appears(page, 'after a restart');
           await open(page, 'System');
           await page.reload();
           await page.getByRole('heading', { name: 'System', level: 1 }).waitFor();
@@ -29,5 +41,38 @@ export function restart(): void {
         { expected: [AWAY] },
       );
     });
+
+    it('shows by itself what came while it was killed and after', async () => {
+      await signedIn(
+        async (page) => {
+          await open(page, 'Sessions');
+          await liveMark(page, /^Live$/).waitFor();
+          await page.evaluate('window.sameDocument = true');
+          const killed = stack.kill('ingress');
+          await liveMark(page, 'Reconnecting').waitFor();
+          await stack.restarted('ingress', killed);
+          await appears(page, 'after a kill');
+          await liveMark(page, /^Live$/).waitFor();
+          expect(await page.evaluate('window.sameDocument')).toBe(true);
+        },
+        { expected: [AWAY] },
+      );
+    });
   });
+}
+
+/** A new session is in the list, without anybody touching the page. */
+async function appears(page: Page, text: string): Promise<void> {
+  const posted = await eventually(() =>
+    stack.post({ route: 'restart', body: { text } }).then(
+      (answer) => (answer.status === 202 ? answer : null),
+      // Nobody listens yet.
+      () => null,
+    ),
+  );
+  await page
+    .getByRole('list', { name: 'Sessions' })
+    .getByRole('listitem')
+    .filter({ hasText: posted.sessionId })
+    .waitFor();
 }

@@ -52,7 +52,8 @@ export async function runStart(
   return 0;
 }
 
-async function bannerOf(stack: Stack, startedAt: number): Promise<string> {
+/** What `npm start` prints when everything runs. */
+export async function bannerOf(stack: Stack, startedAt: number): Promise<string> {
   const [routes, consoleLink] = await Promise.all([routesOf(stack), consoleLinkOf(stack)]);
   return banner({
     url: stack.url,

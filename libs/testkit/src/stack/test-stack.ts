@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Stack, type StackOptions, startStack } from '@angelia/local';
+import { bannerOf, type Stack, type StackOptions, startStack } from '@angelia/local';
 import { eventually } from '../waiting/eventually.ts';
 import { type PostAnswer, type SignedPost, signedPost } from './signed-post.ts';
 import { TEST_SECRET } from './test-config.ts';
@@ -192,6 +192,11 @@ export class TestStack {
   thawAll(): void {
     for (const pid of this.#frozen) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
     this.#frozen.clear();
+  }
+
+  /** What `npm start` would print, with a new link to the console. */
+  banner(): Promise<string> {
+    return bannerOf(this.#stack, Date.now());
   }
 
   /** Stops a program gracefully and keeps it down until `resume`. */
