@@ -2,6 +2,7 @@ import { useEffect, useId, useState } from 'react';
 import { usePreferences } from '../../app/preferences/preferences.ts';
 import { exactTime } from '../time/format-time.ts';
 import { MOMENT_FORM, momentOf } from './moment.ts';
+import './filters.css';
 
 interface Props {
   readonly label: string;
