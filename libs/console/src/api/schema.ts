@@ -1057,6 +1057,23 @@ export interface components {
              * @constant
              */
             clarification?: true;
+            /** @description the same fields again, where libraries of Standard Webhooks look for them */
+            data: {
+                /**
+                 * @description only on an `interim-status` that is a question: the text has the link to answer it
+                 * @constant
+                 */
+                clarification?: true;
+                /** @description of the webhook that started the session */
+                delivery_id: string;
+                route: string;
+                /** Format: uuid */
+                session_id: string;
+                /** @description Markdown, whole */
+                text: string;
+                /** @description of the output in its session; outputs come in this order */
+                version: number;
+            };
             /** @description of the webhook that started the session */
             delivery_id: string;
             /** @description an earlier attempt may have arrived: look for `webhook-id` among those that you have taken */
@@ -1066,6 +1083,11 @@ export interface components {
             session_id: string;
             /** @description Markdown, whole */
             text: string;
+            /**
+             * Format: date-time
+             * @description when the output was written; the same on every attempt
+             */
+            timestamp: string;
             /**
              * @description `interim-status`: more follows. `final-response`: the answer to the turn
              * @enum {string}
@@ -1163,6 +1185,16 @@ export interface components {
             };
         };
         NewMessage: {
+            /**
+             * @description at most 4, 4 MiB of base64 in all, within `limits.max_body_bytes`; models with `images: true` see them during this turn, others read a note
+             * @default []
+             */
+            images: {
+                /** Format: base64 */
+                data: string;
+                /** @enum {string} */
+                mime_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+            }[];
             /**
              * @description this is not the answer to an open question: the question is closed, the turn that asked it is cancelled, and this message runs next
              * @default false
@@ -7348,6 +7380,8 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
+                /** @description `angelia`, unless `targets.http.headers` or the route sets another */
+                "user-agent": string;
                 /** @description the same on every attempt; names the output */
                 "webhook-id": string;
                 /** @description `v1,<base64>`, one or two, separated by a space; only with a secret */
