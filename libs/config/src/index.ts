@@ -26,6 +26,7 @@ export { envFilePath, withEnvFile } from './load/env-file.ts';
 export { type LoadedConfig, loadCommandConfig, loadConfig, parseConfigText } from './load/load.ts';
 export { VariableText, variableReference } from './load/variable-text.ts';
 export { literalApiRoute } from './load/variables.ts';
+export { agentsThatAsk, toolPolicyOf, uncheckedCommandWarnings } from './tool-policy.ts';
 export { outputLimitWarnings } from './output-limits.ts';
 export { publicUrl, publicUrlWarning } from './public-url.ts';
 export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';

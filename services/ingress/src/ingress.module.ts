@@ -6,6 +6,7 @@ import { AccessCheck } from './access/access-check.ts';
 import { AdminToken } from './access/admin-token.ts';
 import type { WayIn } from './access/caller.ts';
 import { AnswersController } from './answers/answers.controller.ts';
+import { ApprovalLinksController } from './answers/approval-links.controller.ts';
 import { ConfigController } from './api/config/config.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
@@ -15,6 +16,7 @@ import { JobsController } from './api/jobs/jobs.controller.ts';
 import { OpenApiController } from './api/openapi/openapi.controller.ts';
 import { OverviewController } from './api/overview/overview.controller.ts';
 import { ProcessesController } from './api/processes/processes.controller.ts';
+import { ApprovalsController } from './api/approvals/approvals.controller.ts';
 import { QuestionsController } from './api/questions/questions.controller.ts';
 import { RouteTraffic } from './api/routes/route-traffic.ts';
 import { RouteTrialsController } from './api/routes/route-trials.controller.ts';
@@ -42,6 +44,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
   controllers: [
     OpenApiController,
     AnswersController,
+    ApprovalLinksController,
     CallbacksController,
     ConfigController,
     SignInController,
@@ -53,6 +56,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     OverviewController,
     ProcessesController,
     QuestionsController,
+    ApprovalsController,
     RouteTrialsController,
     RoutesController,
     UnstartedWebhooksController,

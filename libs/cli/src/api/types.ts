@@ -38,6 +38,20 @@ export interface OpenQuestion {
   readonly deadline: string;
 }
 
+export interface OpenApproval {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title: string;
+  readonly route: string;
+  readonly agent: string;
+  readonly tool: string;
+  readonly arguments: string;
+  readonly digest: string;
+  readonly approvers: readonly string[];
+  readonly asked_at: string;
+  readonly expires_at: string;
+}
+
 export interface Delivery {
   readonly id: string;
   readonly session_id: string;

@@ -92,8 +92,9 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
 function bodyOf(message: OutboundMessage): string {
   const body: HttpTargetBody = {
     // There are only two types, as in the first version. A question is a status that wants an answer.
-    type: message.type === 'clarification' ? 'interim-status' : message.type,
+    type: message.type === 'final-response' ? 'final-response' : 'interim-status',
     ...(message.type === 'clarification' ? { clarification: true } : {}),
+    ...(message.type === 'approval' ? { approval: true } : {}),
     session_id: message.sessionId,
     delivery_id: message.deliveryId,
     route: message.route,
