@@ -26,7 +26,6 @@ export { envFilePath, withEnvFile } from './load/env-file.ts';
 export { type LoadedConfig, loadCommandConfig, loadConfig, parseConfigText } from './load/load.ts';
 export { VariableText, variableReference } from './load/variable-text.ts';
 export { literalApiRoute } from './load/variables.ts';
-export { agentsThatAsk, toolPolicyOf, uncheckedCommandWarnings } from './tool-policy.ts';
 export { outputLimitWarnings } from './output-limits.ts';
 export { publicUrl, publicUrlWarning } from './public-url.ts';
 export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
@@ -54,3 +53,4 @@ export {
   targetOptions,
   targetSchema,
 } from './targets/schemas.ts';
+export { agentsThatAsk, toolPolicyOf, uncheckedCommandWarnings } from './tool-policy.ts';

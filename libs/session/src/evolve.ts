@@ -1,5 +1,9 @@
 import type { RecordedFact, SessionFact } from '@angelia/contracts';
-import { applyApprovalDecided, applyApprovalExpired, applyApprovalRequested } from './approvals/evolve-approvals.ts';
+import {
+  applyApprovalDecided,
+  applyApprovalExpired,
+  applyApprovalRequested,
+} from './approvals/evolve-approvals.ts';
 import {
   applyClarificationClosed,
   applyClarificationRequested,

@@ -296,10 +296,17 @@ export class SimulatedSystem {
     stream.events.push(...events);
     stream.decided.push(...decided);
     for (const { type } of events) {
-      if (type === 'turn.requested' || /^(run\.interrupted|clarification\.answered|approval\.decided)$/.test(type)) {
+      if (
+        type === 'turn.requested' ||
+        /^(run\.interrupted|clarification\.answered|approval\.decided)$/.test(type)
+      ) {
         this.#hints.push({ to: 'run', session });
       }
-      if (/^(session\.final-response|session\.interim-status|clarification\.requested|approval\.requested)$/.test(type)) {
+      if (
+        /^(session\.final-response|session\.interim-status|clarification\.requested|approval\.requested)$/.test(
+          type,
+        )
+      ) {
         this.#hints.push({ to: 'delivery', session });
       }
     }
@@ -452,7 +459,13 @@ export class SimulatedSystem {
     const args = call.tool === 'process' ? waitFor(state, luck) : (this.#arguments.get(callId) ?? '{}');
     const permission = permissionOf(state, { callId, tool: call.tool, arguments: args });
     if (permission.kind === 'denied') {
-      return this.#append(session, { type: 'finish-tool', generation, callId, outcome: 'error', result: 'no' });
+      return this.#append(session, {
+        type: 'finish-tool',
+        generation,
+        callId,
+        outcome: 'error',
+        result: 'no',
+      });
     }
     if (permission.kind === 'ask') {
       this.#append(session, this.#approvalRequest(session, generation, callId, args));

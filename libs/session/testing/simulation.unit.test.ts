@@ -496,7 +496,7 @@ function checkApproved({ events }: History): void {
     const id = one.approval_id as string;
     if (event.type === 'approval.requested') requested.set(id, one);
     if (event.type === 'approval.decided' && one.decision === 'approve') {
-      approved.set((requested.get(id) ?? {}).call_id as string, requested.get(id) ?? {});
+      approved.set(requested.get(id)?.call_id as string, requested.get(id) ?? {});
       if (one.scope === 'session') forSession.add(id);
     }
     if (event.type !== 'tool.started' || !hasPolicy) continue;

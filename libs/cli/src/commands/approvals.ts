@@ -15,14 +15,18 @@ export const approvalsList = defineCommand({
   name: 'approvals list',
   isDefault: true,
   summary: 'list tool calls that wait for an approval, oldest first',
-  description: 'Decide with `angelia approve` or `angelia deny`. With --json it shows each with all of its arguments.',
+  description:
+    'Decide with `angelia approve` or `angelia deny`. With --json it shows each with all of its arguments.',
   options: {
     route: { value: 'name', names: 'route', summary: 'only of sessions of this route' },
     ...pagingOptions,
   },
   examples: [
     { command: 'angelia approvals', does: 'what waits for an approval?' },
-    { command: `angelia approvals --json | jq -r '.items[] | [.id, .arguments] | @tsv'`, does: 'for a script' },
+    {
+      command: `angelia approvals --json | jq -r '.items[] | [.id, .arguments] | @tsv'`,
+      does: 'for a script',
+    },
   ],
   calls: ['get /v1/approvals'],
   run: async (context) => {
@@ -59,7 +63,9 @@ export const deny = defineCommand({
   description: 'Exit code 6 means that somebody decided before, or that the request has expired.',
   arguments: [approvalArgument],
   options: reasonOption,
-  examples: [{ command: `angelia deny ${EXAMPLE} --reason "use the staging cluster"`, does: 'say no, and why' }],
+  examples: [
+    { command: `angelia deny ${EXAMPLE} --reason "use the staging cluster"`, does: 'say no, and why' },
+  ],
   calls: ['post /v1/approvals/{id}'],
   run: (context) => decide(context, { decision: 'deny' }),
 });

@@ -77,7 +77,8 @@ const describers: Readonly<Record<string, (data: Data) => string>> = {
   'approval.requested': (d) => `${d.tool} ${d.arguments} (${d.approval_id})`,
   'approval.decided': (d) =>
     `${d.decision === 'approve' ? 'approved' : 'denied'} by ${d.actor}${d.scope === 'session' ? ', for the session' : ''}${d.reason ? `: ${d.reason}` : ''}`,
-  'approval.expired': (d) => (d.reason === 'superseded' ? 'not decided: a newer turn came' : 'nobody decided in time'),
+  'approval.expired': (d) =>
+    d.reason === 'superseded' ? 'not decided: a newer turn came' : 'nobody decided in time',
   'session.final-response': (d) => `${d.outcome}${d.silent === true ? ', silent' : ''}: ${d.text}`,
   'run.failed': (d) => `${d.code}: ${d.message}`,
   'run.cancelled': (d) => `by ${d.by}`,

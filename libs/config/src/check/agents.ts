@@ -65,12 +65,14 @@ export function routeAgentProblems(config: Config, name: string, route: RouteCon
             reason: `agent \`${route.agent}\` is of kind ${agent.kind} and has no tools of ours. Remove this key.`,
           },
         ];
-  return noTools.concat((route.toolsets ?? [])
-    .filter((toolset) => !own.includes(toolset))
-    .map((toolset) => ({
-      place: `routes.${name}.toolsets`,
-      reason: `agent \`${route.agent}\` does not have the toolset \`${toolset}\`. A route can only use toolsets of its agent.`,
-    })));
+  return noTools.concat(
+    (route.toolsets ?? [])
+      .filter((toolset) => !own.includes(toolset))
+      .map((toolset) => ({
+        place: `routes.${name}.toolsets`,
+        reason: `agent \`${route.agent}\` does not have the toolset \`${toolset}\`. A route can only use toolsets of its agent.`,
+      })),
+  );
 }
 
 /** A secret that cannot sign would fail every run. */

@@ -23,7 +23,13 @@ export interface RelayPage {
  * what publishing the hint again costs the relay and the bus.
  */
 const ACTED_UPON = {
-  'run.started': ['session.created', 'turn.requested', 'run.interrupted', 'clarification.answered', 'approval.decided'],
+  'run.started': [
+    'session.created',
+    'turn.requested',
+    'run.interrupted',
+    'clarification.answered',
+    'approval.decided',
+  ],
   'delivery.attempted': [
     'session.final-response',
     'session.interim-status',

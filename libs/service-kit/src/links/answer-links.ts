@@ -49,8 +49,7 @@ export function answerLinks(
   const base = publicUrl(config, environment);
   return {
     url: ({ sessionId, output }) => `${base}/answers/${links.token(sessionId, String(output))}`,
-    approvalUrl: ({ sessionId, output }) =>
-      `${base}/approvals/${links.token(sessionId, String(output))}`,
+    approvalUrl: ({ sessionId, output }) => `${base}/approvals/${links.token(sessionId, String(output))}`,
     read: (token) => {
       const [id = '', version = '', ...more] = links.read(token) ?? [];
       if (more.length > 0 || !isSessionId(id) || !/^[1-9][0-9]{0,9}$/.test(version)) return null;

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { given, START } from '../../testing/given-when-then.ts';
-import { created, modelAsked, runStarted, toolFinished, toolStarted, turn } from '../../testing/sample-facts.ts';
+import {
+  created,
+  modelAsked,
+  runStarted,
+  toolFinished,
+  toolStarted,
+  turn,
+} from '../../testing/sample-facts.ts';
 import type { SessionCommand } from '../decide.ts';
 import { fact } from '../decision.ts';
 import { deliveryPlan } from '../deliveries/delivery-plan.ts';
@@ -98,7 +105,15 @@ describe('a request for approval', () => {
     });
     after.when(request).thenNothing();
     after
-      .when({ type: 'start-run', generation: 2, turn: 1, runner: 'r', resumed: false, attempt: 1, takeover: false })
+      .when({
+        type: 'start-run',
+        generation: 2,
+        turn: 1,
+        runner: 'r',
+        resumed: false,
+        attempt: 1,
+        takeover: false,
+      })
       .thenRefused('waiting_for_answer');
   });
 
@@ -154,7 +169,10 @@ describe('a request for approval', () => {
     const next = after.and([runStarted(2)]);
     next.when(start(ARGUMENTS)).thenRefused('call_closed');
     expect(transcript(next.events)).toContainEqual(
-      expect.objectContaining({ role: 'tool', content: expect.stringContaining('nobody approved it in time') }),
+      expect.objectContaining({
+        role: 'tool',
+        content: expect.stringContaining('nobody approved it in time'),
+      }),
     );
     expect(deliveryPlan(after.state, START)).toMatchObject({ action: 'drop' });
   });
@@ -209,7 +227,10 @@ describe('approved-is-what-runs', () => {
           approval: { approval_id: 's.1', digest: DIGEST },
         }),
       ]);
-    after.and([runStarted(3, { resumed: true })]).when(start(spaced, { generation: 3 })).thenRefused('call_started');
+    after
+      .and([runStarted(3, { resumed: true })])
+      .when(start(spaced, { generation: 3 }))
+      .thenRefused('call_started');
   });
 
   it('other arguments than the approved ones are refused, even those that would need no approval', () => {

@@ -111,7 +111,10 @@ describe('what a person is shown', () => {
   });
 
   it('has no character that hides or turns text around', () => {
-    const { command } = shownArguments('terminal', JSON.stringify({ command: 'echo \u202Emr\u200B \u0007é 😀' }));
+    const { command } = shownArguments(
+      'terminal',
+      JSON.stringify({ command: 'echo \u202Emr\u200B \u0007é 😀' }),
+    );
     expect(command).toBe('echo \\u{202e}mr\\u{200b} \\u{7}é 😀');
   });
 });

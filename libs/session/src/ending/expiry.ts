@@ -12,7 +12,14 @@ import { sessionEnded, withEnd } from './decide-ending.ts';
  * It records `run.failed` (a code for the operator), the final response (a sentence for the user), and the end of the
  * session if nothing more can come. A turn that ran out of attempts has failed. A turn that ran out of time has expired.
  */
-export type ExpiryReason = 'stale' | 'attempts' | 'interrupted' | 'queue' | 'clarification' | 'approval' | 'process';
+export type ExpiryReason =
+  | 'stale'
+  | 'attempts'
+  | 'interrupted'
+  | 'queue'
+  | 'clarification'
+  | 'approval'
+  | 'process';
 
 export interface Expire {
   readonly type: 'expire';

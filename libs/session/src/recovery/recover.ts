@@ -1,6 +1,13 @@
 import type { ExpiryReason } from '../ending/expiry.ts';
 import { fold } from '../evolve.ts';
-import { keepsOpen, type OpenTurn, openApproval, type SessionState, type StreamEvent, waitingPutOff } from '../state.ts';
+import {
+  keepsOpen,
+  type OpenTurn,
+  openApproval,
+  type SessionState,
+  type StreamEvent,
+  waitingPutOff,
+} from '../state.ts';
 import { seconds } from '../time.ts';
 
 /**

@@ -1,12 +1,12 @@
 import type { Outcome } from '@angelia/contracts';
 import {
   type Failure,
+  openApproval,
   type ProcessState,
   type PutOff,
   type SessionState,
   type SessionStatus,
   sessionStatus,
-  openApproval,
   waitingFor,
   waitingPutOff,
 } from '../state.ts';

@@ -1,7 +1,14 @@
 import type { CurrentConfig } from '@angelia/config';
 import { type AgentConfig, type Config, type HolderId, instanceOf, runResource } from '@angelia/contracts';
 import type { Leases, LogStatus } from '@angelia/event-log';
-import { decide, openApproval, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
+import {
+  decide,
+  openApproval,
+  type Recovery,
+  type RecoveryPolicy,
+  recover,
+  type SessionState,
+} from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 
 /** A run that this runner has claimed: its events carry this generation, and the runner holds its lease. */

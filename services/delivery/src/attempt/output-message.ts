@@ -57,12 +57,17 @@ function contentOf(
       const { question, choices } = event.data as EventData<'clarification.requested'>;
       return {
         type: 'clarification',
-        text: [question, numbered(choices), howToAnswer(loaded, event.version, answering)].filter((part) => part !== '').join('\n\n'),
+        text: [question, numbered(choices), howToAnswer(loaded, event.version, answering)]
+          .filter((part) => part !== '')
+          .join('\n\n'),
       };
     }
     case 'approval.requested': {
       const request = event.data as EventData<'approval.requested'>;
-      return { type: 'approval', text: approvalText(request, howToDecide(loaded, event.version, answering, request)) };
+      return {
+        type: 'approval',
+        text: approvalText(request, howToDecide(loaded, event.version, answering, request)),
+      };
     }
     default:
       throw new Error(`event ${event.version} (${event.type}) is not an output`);
@@ -80,7 +85,8 @@ function howToDecide(
   { approval_id, approvers }: EventData<'approval.requested'>,
 ): string {
   const byLink = approvers.length === 0 || approvers.includes('link');
-  if (links !== null && byLink) return `Approve or deny here: ${links.approvalUrl({ sessionId: id, output })}`;
+  if (links !== null && byLink)
+    return `Approve or deny here: ${links.approvalUrl({ sessionId: id, output })}`;
   const how = `Decide with \`angelia approve ${approval_id}\` or \`angelia deny ${approval_id}\``;
   return note == null || !byLink ? how : `${how}\n\n${note}`;
 }

@@ -109,7 +109,10 @@ export class ApprovalLinksController {
       throw new Refusal(409, code, message);
     }
     // Since we read it, somebody else decided or its time ran out.
-    const after = approvalIn(await this.sessions.load(sessionId), ({ approval_id }) => approval_id === approvalId);
+    const after = approvalIn(
+      await this.sessions.load(sessionId),
+      ({ approval_id }) => approval_id === approvalId,
+    );
     if (after === null) throw unknownLink();
     throw closed(after.status === 'open' ? { ...after, status: 'expired' } : after);
   }

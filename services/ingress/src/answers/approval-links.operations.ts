@@ -10,7 +10,9 @@ const approval = component(
     title: z.string(),
     agent: z.string(),
     tool: z.string(),
-    arguments: z.string().describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
+    arguments: z
+      .string()
+      .describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
     digest: z.string(),
     expires_at: z.iso.datetime(),
   }),

@@ -21,7 +21,10 @@ export interface Decided {
 }
 
 /** Null: the session has never asked for it. */
-export function approvalIn(loaded: Loaded, isIt: (request: Approval['request'], version: number) => boolean): Approval | null {
+export function approvalIn(
+  loaded: Loaded,
+  isIt: (request: Approval['request'], version: number) => boolean,
+): Approval | null {
   const { events, state } = loaded;
   const asked = events.find(
     ({ type, data, version }) => type === 'approval.requested' && isIt(data as Approval['request'], version),

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { FastifyReply } from 'fastify';
 import { shownArguments } from '@angelia/session';
+import type { FastifyReply } from 'fastify';
 import type { ApprovalJson } from './approval-links.operations.ts';
 import type { Question } from './question.ts';
 
@@ -51,7 +51,9 @@ ${field}
 }
 
 /** Shows everything that runs if it is approved, so that nothing is decided that was not seen. */
-export function approvalPage(request: ApprovalJson & { readonly rule: { readonly match: string | null } }): string {
+export function approvalPage(
+  request: ApprovalJson & { readonly rule: { readonly match: string | null } },
+): string {
   const { tool, agent, title, session_id: session, rule } = request;
   const { command, others } = shownArguments(tool, request.arguments);
   const later =

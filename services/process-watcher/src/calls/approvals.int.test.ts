@@ -107,7 +107,12 @@ describe('approved-is-what-runs', () => {
   });
 
   it.each([
-    ['other arguments than the approved ones', 'approve', '{"command":"echo changed >> effects"}', 'not those'],
+    [
+      'other arguments than the approved ones',
+      'approve',
+      '{"command":"echo changed >> effects"}',
+      'not those',
+    ],
     ['other arguments, although those need no approval', 'approve', '{"command":"touch other"}', 'not those'],
     ['no approval', null, '{"command":"echo done >> effects"}', 'needs an approval'],
     ['a command that the policy denies', null, '{"command":"sudo touch effects"}', 'denies'],

@@ -20,9 +20,7 @@ export function terminalRefusal(
  * Why this call may not run with these arguments; null if it may. The runner has checked it, too. This is the place where
  * commands run, so it relies on nothing but the log (invariant approved-is-what-runs).
  */
-export function approvalRefusal(
-  call: Pick<Call, 'loaded' | 'callId' | 'tool' | 'arguments'>,
-): string | null {
+export function approvalRefusal(call: Pick<Call, 'loaded' | 'callId' | 'tool' | 'arguments'>): string | null {
   switch (permissionOf(call.loaded.state, call).kind) {
     case 'allowed':
       return null;

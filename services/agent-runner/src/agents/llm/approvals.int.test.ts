@@ -47,7 +47,8 @@ const tools: NonNullable<CreateSession['tools']> = {
   approvers: [],
   approval_expires_seconds: 600,
 };
-const create = (over: Partial<CreateSession> = {}) => world.create('do it', 'default', [], { tools, ...over });
+const create = (over: Partial<CreateSession> = {}) =>
+  world.create('do it', 'default', [], { tools, ...over });
 
 async function has<T extends EventType>(id: SessionId, type: T, times = 1): Promise<EventData<T>> {
   return eventually(async () => {
@@ -155,7 +156,10 @@ describe('a call that the policy asks about', () => {
     await has(id, 'approval.requested');
     await runner.idle();
     await runner.checkDueSession(id);
-    expect(await has(id, 'session.final-response')).toMatchObject({ text: 'nobody let me', outcome: 'succeeded' });
+    expect(await has(id, 'session.final-response')).toMatchObject({
+      text: 'nobody let me',
+      outcome: 'succeeded',
+    });
     expect(await has(id, 'approval.expired')).toMatchObject({ reason: 'time' });
     expect(send.ran).toEqual([]);
     expect(toolRows()).toEqual([expect.stringContaining('nobody approved it in time')]);
@@ -185,7 +189,11 @@ describe('a call that the policy asks about', () => {
   it('is asked about once for the session, if it was approved for the session', async () => {
     const send = tool('mcp__chat__send');
     await given(send);
-    model.next(callsFor(toAll), callsFor({ name: send.name, args: { to: 'all', again: true } }), says('done'));
+    model.next(
+      callsFor(toAll),
+      callsFor({ name: send.name, args: { to: 'all', again: true } }),
+      says('done'),
+    );
     const id = await create();
     const runner = world.runner('a');
     await runner.checkSession(id);
@@ -255,7 +263,15 @@ describe('a runner that dies', () => {
     await decided(id, 'approve');
     const start = { generation: 2, callId: 'call_1', tool: send.name, arguments: '{"to":"all"}' };
     for (const command of [
-      { type: 'start-run', generation: 2, turn: 1, runner: 'dead#1', resumed: false, attempt: 1, takeover: false },
+      {
+        type: 'start-run',
+        generation: 2,
+        turn: 1,
+        runner: 'dead#1',
+        resumed: false,
+        attempt: 1,
+        takeover: false,
+      },
       { type: 'start-tool', ...start },
     ] as const) {
       const executed = await world.sessions.execute(id, ({ state }) => decide(state, command));

@@ -47,7 +47,12 @@ beforeAll(async () => {
   worker = openWorker({ databaseUrl: database.url });
   const parsed = parseConfig(config);
   if (!parsed.ok) throw new Error('config');
-  const address = { service: 'delivery', masterKey: MASTER_KEY, host: '127.0.0.1', port: ingress.port } as const;
+  const address = {
+    service: 'delivery',
+    masterKey: MASTER_KEY,
+    host: '127.0.0.1',
+    port: ingress.port,
+  } as const;
   links = answerLinks(parsed.config, address) as AnswerLinks;
 });
 
@@ -180,7 +185,11 @@ describe('the list of open requests', () => {
 describe('a decision through the API', () => {
   it('is one event that says who decided, by which way, and why', async () => {
     const { id, session } = await requested();
-    const { status, body } = await decide(id, { decision: 'deny', reason: ' use make clean ', digest: DIGEST });
+    const { status, body } = await decide(id, {
+      decision: 'deny',
+      reason: ' use make clean ',
+      digest: DIGEST,
+    });
     expect([status, body]).toEqual([202, { session_id: session }]);
     const [event] = await events(session, 'approval.decided');
     expect(event?.data).toEqual({

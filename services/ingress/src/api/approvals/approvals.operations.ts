@@ -29,7 +29,9 @@ const openApproval = component(
     turn: z.number().int().positive(),
     call_id: z.string(),
     tool: z.string(),
-    arguments: z.string().describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
+    arguments: z
+      .string()
+      .describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
     digest: z.string().describe('SHA-256 of the arguments as canonical JSON'),
     rule: z
       .object({ tool: z.string(), match: z.string().nullable() })
