@@ -125,7 +125,7 @@ describe('the policy of a session', () => {
       body: { agent: 'default', tools: { policy: [{ tool: '*', do: 'allow' }] } },
     });
     expect(status).toBe(400);
-    expect(body.error).toContain('tools: the rules of a route come before those of its agent');
+    expect(body.error).toContain('`tools`: the rules of a route come before those of its agent');
   });
 });
 
