@@ -145,7 +145,7 @@ export function unknownLink(): Refusal {
   return new Refusal(
     404,
     'unknown_link',
-    'There is nothing behind this link. Use the whole link exactly as it was delivered.',
+    'There is no question behind this link, and no request for approval. Use the whole link exactly as it was delivered.',
   );
 }
 
