@@ -16,6 +16,7 @@ else
 
 const common = {
   rootDir,
+  cacheDirectory: `${rootDir}/.cache/jest`,
   roots: ['libs', 'services', 'deploy/local', 'tests'].map((dir) => `${rootDir}/${dir}`),
   modulePathIgnorePatterns: ['/dist/', '/\\.cache/'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],

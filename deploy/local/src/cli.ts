@@ -5,6 +5,7 @@ import { runDev } from './commands/dev.ts';
 import { runRelease } from './commands/release.ts';
 import { runStart } from './commands/start.ts';
 import { repositoryRoot } from './data-directory/layout.ts';
+import { testDirectory } from './servers/test-directory.ts';
 import { sweepTestServices } from './servers/test-services.ts';
 
 /** What `npm test` runs. The tier `long` takes minutes and has a command of its own. */
@@ -78,6 +79,8 @@ async function all(...checks: Promise<number>[]): Promise<number> {
 
 async function runTests(args: string[], tiers: string[]): Promise<number> {
   const jest = join(repositoryRoot, 'node_modules/jest/bin/jest.js');
+  const directory = testDirectory();
+  if (directory !== undefined) process.env.TMPDIR = directory;
   const code = await run([
     jest,
     ...args,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { commandLine } from '../command-line.ts';
-import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { addToStack, modelAt, receiver, stack } from '../shared-stack.ts';
 
 // The command line on a whole stack. Most calls run in this process; those about signals and pipes run the program.
 
@@ -130,6 +130,45 @@ export function cli(): void {
         env: { ANGELIA_ADMIN_TOKEN: '' },
       });
       expect(code).toBe(0);
+    });
+  });
+
+  describe('console', () => {
+    it('prints a link that signs a browser in; no log and no span holds its code, the cookie or the CSRF token', async () => {
+      const shown = await angelia(['console']);
+      expect([shown.code, shown.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^http\S+\/console\/sign-in#\S+\n$/),
+      ]);
+      const { url } = await json<{ url: string }>('console');
+      const code = new URL(url).hash.slice(1);
+      const post = (path: string, headers: Record<string, string>, body?: string) =>
+        fetch(`${stack.baseUrl}${path}`, {
+          method: 'POST',
+          headers,
+          ...(body === undefined ? {} : { body }),
+        });
+      const type = { 'content-type': 'application/json' };
+      const signedIn = await post('/console/session', type, JSON.stringify({ code }));
+      expect(signedIn.status).toBe(200);
+      const cookie = String(signedIn.headers.get('set-cookie')).split(';', 1)[0] ?? '';
+      const { csrf_token: token } = (await signedIn.json()) as { csrf_token: string };
+      const sent = { cookie, 'x-angelia-csrf': token };
+      expect((await post('/v1/console/links', sent)).status).toBe(201);
+      expect((await post('/v1/console/links', { cookie })).status).toBe(403);
+      expect((await post('/console/session', type, JSON.stringify({ code }))).status).toBe(401);
+      // Of the three links that were made and the one that was refused: what came before is exported, too.
+      await eventually(
+        () => receiver.spans.filter(({ name }) => name === 'POST /v1/console/links').length === 4,
+      );
+      const logs = readdirSync(join(stack.dataDir, 'logs'))
+        .map((name) => readFileSync(join(stack.dataDir, 'logs', name), 'utf8'))
+        .join('');
+      const spans = JSON.stringify(receiver.spans);
+      for (const secret of [code, cookie.replace('angelia_session=', ''), token]) {
+        expect(spans).not.toContain(secret);
+        expect(logs).not.toContain(secret);
+      }
     });
   });
 

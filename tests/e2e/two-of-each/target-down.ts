@@ -1,4 +1,4 @@
-import { eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
+import { answer, eventually, type Sink, startSink, TEST_SINK_SECRET, testRoute } from '@angelia/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, stack } from '../shared-stack.ts';
 
@@ -16,7 +16,8 @@ export function targetDown(): void {
   addToStack(async () => {
     up = await startSink({ secret: TEST_SINK_SECRET });
     down = await startSink({ secret: TEST_SINK_SECRET });
-    await down.stop();
+    // Not by closing its port, which another test's server could get meanwhile.
+    down.behave(answer(503));
     return { routes: { up: testRoute(up.url), down: testRoute(`${down.url}/hook`) } };
   });
 
@@ -48,7 +49,7 @@ export function targetDown(): void {
       expect(attempts.flat().length).toBeLessThan(SESSIONS);
       expect(attempts.filter((made) => made.length === 0).length).toBeGreaterThan(SESSIONS / 3);
 
-      down = await startSink({ secret: TEST_SINK_SECRET, port: down.port });
+      down.behave(answer(200));
       for (const { sessionId } of waiting) {
         const { deliveries } = await stack.waitForEnd(sessionId, { settled: true });
         expect(deliveries).toMatchObject({ pending: 0, delivered: 1, dead: 0 });

@@ -6,6 +6,18 @@ import { busOn, DURABLE, outgoing, publishUntilTaken, recordingHandler, TYPE } f
 import { NatsServer } from '../testing/nats-server.ts';
 import type { Bus } from '../types.ts';
 
+async function hintArrives(
+  bus: Bus,
+  recorded: ReturnType<typeof recordingHandler>,
+): Promise<{ streamWasRecreated: boolean }> {
+  const hint = outgoing();
+  const published = await publishUntilTaken(bus, [outgoing(), hint]);
+  await eventually(() => recorded.streams().includes(hint.stream_id), {
+    describe: 'the hint is consumed',
+  });
+  return published;
+}
+
 describe('a consumption goes on by itself', () => {
   let server: NatsServer;
   let bus: Bus;
@@ -24,14 +36,7 @@ describe('a consumption goes on by itself', () => {
   });
   afterEach(() => bus.close());
 
-  async function arrives(): Promise<{ streamWasRecreated: boolean }> {
-    const hint = outgoing();
-    const published = await publishUntilTaken(bus, [outgoing(), hint]);
-    await eventually(() => recorded.streams().includes(hint.stream_id), {
-      describe: 'the hint is consumed',
-    });
-    return published;
-  }
+  const arrives = () => hintArrives(bus, recorded);
 
   it('after a restart of the server', async () => {
     await server.stop();
@@ -80,49 +85,52 @@ describe('a consumption goes on by itself', () => {
     await server.start();
     expect(await arrives()).toEqual({ streamWasRecreated: true });
   });
-
-  it('after the server was frozen for a moment', async () => {
-    server.freeze();
-    try {
-      // Longer than the silence after which a pull subscription ends.
-      await pause(8_000);
-    } finally {
-      server.thaw();
-    }
-    await arrives();
-  });
-
-  it('after the server was frozen until the bus gave the connection up', async () => {
-    server.freeze();
-    try {
-      fillTheSocket(bus);
-      await eventually(() => !bus.connected);
-    } finally {
-      server.thaw();
-    }
-    await arrives();
-  });
 });
 
-describe('closing', () => {
-  it('ends in time even if the server is frozen and reads nothing', async () => {
+// On servers of their own and beside the others, because they only wait.
+describe('a frozen server', () => {
+  /** Calls `test` with a consumption that has had a hint. */
+  async function consuming(
+    test: (server: NatsServer, bus: Bus, arrives: () => Promise<unknown>) => Promise<void>,
+  ): Promise<void> {
     const server = await NatsServer.start();
     const bus = busOn(server);
+    const recorded = recordingHandler();
     try {
-      const consumption = bus.consume({
-        durable: DURABLE,
-        type: TYPE,
-        concurrency: 2,
-        handler: async () => 'done',
-      });
-      await eventually(() => consumption.active);
+      bus.consume({ durable: DURABLE, type: TYPE, concurrency: 8, handler: recorded.handler });
+      const arrives = () => hintArrives(bus, recorded);
+      await arrives();
+      await test(server, bus, arrives);
+    } finally {
+      await bus.close();
+      await server.dispose();
+    }
+  }
+
+  it.concurrent('for a moment: a consumption goes on by itself', () =>
+    consuming(async (server, _bus, arrives) => {
+      server.freeze();
+      // Longer than the silence after which a pull subscription ends.
+      await pause(8_000);
+      server.thaw();
+      await arrives();
+    }));
+
+  it.concurrent('until the bus gave the connection up: a consumption goes on by itself', () =>
+    consuming(async (server, bus, arrives) => {
+      server.freeze();
+      fillTheSocket(bus);
+      await eventually(() => !bus.connected);
+      server.thaw();
+      await arrives();
+    }));
+
+  it.concurrent('that reads nothing: closing ends in time', () =>
+    consuming(async (server, bus) => {
       server.freeze();
       fillTheSocket(bus);
       await bus.close();
-    } finally {
-      await server.dispose();
-    }
-  });
+    }));
 });
 
 /** A frozen server whose socket is full is another case: the library waits for the socket to drain before it closes it. */

@@ -6,6 +6,15 @@ import { busOn, DURABLE, outgoing, RecordingLogger, TRACEPARENT, TYPE } from '..
 import { NatsServer } from '../testing/nats-server.ts';
 import type { Bus, Consumption, DeadLetter, HintVerdict } from '../types.ts';
 
+/** What consumptions say about their messages, as the server hears it, and how to stop listening. */
+async function listenToVerdicts(server: NatsServer): Promise<{ heard: string[]; nc: NatsConnection }> {
+  const heard: string[] = [];
+  const nc = await connect({ servers: `127.0.0.1:${server.port}` });
+  nc.subscribe('$JS.ACK.>', { callback: (_, message) => void heard.push(message.string()) });
+  await nc.flush();
+  return { heard, nc };
+}
+
 describe('a consumption', () => {
   let server: NatsServer;
   let bus: Bus;
@@ -33,13 +42,9 @@ describe('a consumption', () => {
     });
   });
 
-  /** What consumptions say about their messages, as the server hears it. */
   async function verdicts(): Promise<string[]> {
-    const heard: string[] = [];
-    const nc = await connect({ servers: `127.0.0.1:${server.port}` });
+    const { heard, nc } = await listenToVerdicts(server);
     listening.push(nc);
-    nc.subscribe('$JS.ACK.>', { callback: (_, message) => void heard.push(message.string()) });
-    await nc.flush();
     return heard;
   }
 
@@ -306,28 +311,45 @@ describe('a consumption', () => {
     }
   });
 
-  it('keeps a hint whose handler takes longer than ack_wait, instead of getting it a second time', async () => {
-    const heard = await verdicts();
-    const gate = Promise.withResolvers<void>();
-    let calls = 0;
-    const consumption = consume(async () => {
-      calls++;
-      await gate.promise;
-      return 'done';
-    });
-    await eventually(() => consumption.active);
-    await server.asOperator((jsm) =>
-      jsm.consumers.update(STREAM_NAME, DURABLE, { ack_wait: 15_000_000_000 }),
-    );
-    await bus.publishHints([outgoing()]);
-    // It is reported every 10 s that the handler is at work.
-    await eventually(() => heard.filter((text) => text === '+WPI').length === 2);
-    gate.resolve();
-    await eventually(async () => (await server.unsettled(DURABLE)) === 0);
-    expect(calls).toBe(1);
-  });
-
   it('refuses an invalid concurrency', () => {
     expect(() => consume(async () => 'done', { concurrency: 0 })).toThrow(RangeError);
+  });
+});
+
+// Beside the others, on a server of its own, because it only waits: that a handler is at work is reported every 10 s.
+describe('a long handler', () => {
+  it.concurrent('that takes longer than ack_wait keeps its hint, instead of getting it a second time', async () => {
+    const server = await NatsServer.start();
+    const bus = busOn(server, { logger: new RecordingLogger() });
+    try {
+      await bus.whenReady();
+      await bus.provision();
+      const { heard, nc } = await listenToVerdicts(server);
+      const gate = Promise.withResolvers<void>();
+      let calls = 0;
+      const consumption = bus.consume({
+        durable: DURABLE,
+        type: TYPE,
+        concurrency: 4,
+        handler: async () => {
+          calls++;
+          await gate.promise;
+          return 'done';
+        },
+      });
+      await eventually(() => consumption.active);
+      await server.asOperator((jsm) =>
+        jsm.consumers.update(STREAM_NAME, DURABLE, { ack_wait: 15_000_000_000 }),
+      );
+      await bus.publishHints([outgoing()]);
+      await eventually(() => heard.filter((text) => text === '+WPI').length === 2);
+      gate.resolve();
+      await eventually(async () => (await server.unsettled(DURABLE)) === 0);
+      expect(calls).toBe(1);
+      await nc.close();
+    } finally {
+      await bus.close();
+      await server.dispose();
+    }
   });
 });

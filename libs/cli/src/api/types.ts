@@ -52,6 +52,65 @@ export interface OpenApproval {
   readonly expires_at: string;
 }
 
+export interface Figure {
+  readonly count: number;
+  readonly exact: boolean;
+}
+
+export interface Overview {
+  readonly sessions: {
+    readonly queued: Figure;
+    readonly running: Figure;
+    readonly waiting_for: {
+      readonly person: Figure;
+      readonly approval: Figure;
+      readonly model: Figure;
+      readonly process: Figure;
+    };
+  };
+  readonly last_hour: {
+    readonly failed: Figure;
+    readonly expired: Figure;
+    readonly dead_deliveries: Figure;
+    readonly refused_webhooks: Figure;
+  };
+  readonly dead_letters: Figure;
+}
+
+export interface System {
+  readonly services: readonly {
+    readonly service: string;
+    readonly instance: string;
+    readonly version: string;
+    readonly status: string;
+    readonly seen_at: string;
+    readonly leads: readonly string[];
+  }[];
+  readonly lag: { readonly tail_ms: number; readonly relay_ms: number; readonly views_ms: number };
+  readonly migrations: { readonly applied: number; readonly needed: number };
+  readonly config: { readonly file: string; readonly in_force: string; readonly problems: readonly string[] };
+  readonly models_down: readonly { readonly model: string; readonly code: string }[];
+  readonly targets_down: readonly { readonly target: string; readonly reason: string | null }[];
+}
+
+export interface RoutePreview {
+  readonly outcome: string;
+  readonly reason: string | null;
+  readonly problems: readonly { readonly place: string; readonly message: string }[];
+  readonly event: string | null;
+  readonly delivery_id: string | null;
+  readonly filters: readonly { readonly passes: boolean; readonly detail: string }[];
+  readonly prompt: string | null;
+  readonly title: string | null;
+  readonly deliver: object | null;
+}
+
+export interface TestedWebhook {
+  readonly status: string;
+  readonly session_id: string | null;
+  readonly detail: string | null;
+}
+
 export interface Delivery {
   readonly id: string;
   readonly session_id: string;

@@ -12,9 +12,11 @@ import { init } from './init.ts';
 import { jobsCancel, jobsList, jobsShow } from './jobs.ts';
 import { logs } from './logs.ts';
 import { exportSessions, importSessions, prune, rebuild } from './maintenance.ts';
+import { overview, system } from './overview.ts';
 import { processesKill, processesList, processesOutput } from './processes.ts';
 import { questionsList } from './questions.ts';
 import { restart } from './restart.ts';
+import { routesPreview, routesTest } from './route-trials.ts';
 import { routesAdd, routesList, routesRemove, routesRotateSecret, routesShow } from './routes.ts';
 import { send } from './send.ts';
 import { sessionsList } from './sessions.ts';
@@ -30,6 +32,7 @@ import { webhooksCounts, webhooksList } from './webhooks.ts';
  */
 export const commands: readonly Command[] = [
   send,
+  overview,
   sessionsList,
   status,
   logs,
@@ -59,6 +62,8 @@ export const commands: readonly Command[] = [
   routesAdd,
   routesRemove,
   routesRotateSecret,
+  routesPreview,
+  routesTest,
   webhooksList,
   webhooksCounts,
   prune,
@@ -68,6 +73,7 @@ export const commands: readonly Command[] = [
   openConsole,
   configCheck,
   configReload,
+  system,
   restart,
   doctor,
   init,

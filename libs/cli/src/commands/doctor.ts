@@ -1,3 +1,4 @@
+import type { Finding } from '@angelia/doctor';
 import { baseUrlOf } from '../api/connection.ts';
 import { defineCommand } from '../command-line/command.ts';
 import { CliError, EXIT } from '../exit.ts';
@@ -18,6 +19,9 @@ export const doctor = defineCommand({
       many: true,
       summary: 'the admin port of a service outside the local stack',
     },
+    'from-ingress': {
+      summary: 'let ingress make the checks where it runs; without calls to targets, models and MCP servers',
+    },
     timeout: { value: 'time', summary: 'limit for each check (5s)' },
   },
   examples: [
@@ -27,7 +31,14 @@ export const doctor = defineCommand({
       does: 'for a script: only what is wrong',
     },
   ],
-  run: async ({ given, out, runtime }) => {
+  calls: ['get /v1/doctor'],
+  run: async ({ api, given, out, runtime }) => {
+    if (given.switch('from-ingress')) {
+      const { renderFindings } = await import('@angelia/doctor');
+      const found = await api().get<{ healthy: boolean; findings: Finding[] }>('/v1/doctor');
+      out.answer(found, () => renderFindings(found.findings).join('\n'));
+      return found.healthy ? undefined : EXIT.failed;
+    }
     const [{ isHealthy, renderFindings }, { examine }] = await Promise.all([
       import('@angelia/doctor'),
       import('../doctor/examine.ts'),

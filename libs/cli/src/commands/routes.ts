@@ -139,7 +139,7 @@ export const routesRotateSecret = defineCommand({
   name: 'routes rotate-secret',
   summary: 'give a route made by API a new secret',
   description:
-    'It prints the new secret once. With --old-secret-file, both secrets are accepted until you call this again without it. ' +
+    'It prints the new secret once. With --keep-old or --old-secret-file, both secrets are accepted until you call this again without it. ' +
     'Otherwise the old secret is refused at once. The rest of the route stays unchanged.',
   arguments: [nameArgument],
   options: {
@@ -148,16 +148,17 @@ export const routesRotateSecret = defineCommand({
       file: true,
       summary: 'file with the new secret, instead of a generated one',
     },
+    'keep-old': { summary: 'the secret before it is accepted, too, until the next rotation' },
     'old-secret-file': { value: 'path', file: true, summary: 'file with the old secret; both are accepted' },
   },
   examples: [
     { command: 'angelia routes rotate-secret deploys', does: 'at once, after a leak' },
     {
-      command: 'angelia routes rotate-secret deploys --old-secret-file old.txt',
+      command: 'angelia routes rotate-secret deploys --keep-old',
       does: 'without a gap: move senders over, then call it again without the option',
     },
   ],
-  calls: ['put /v1/routes/{name}'],
+  calls: ['post /v1/routes/{name}/rotate-secret', 'put /v1/routes/{name}'],
   run: async (context) => {
     const { api, given, out } = context;
     const client = api();
@@ -169,6 +170,18 @@ export const routesRotateSecret = defineCommand({
         `route ${name} is in the config file: change its secret there, then restart ingress`,
         'with a list of secrets in the file, ingress accepts the old and the new one',
       );
+    }
+    if (given.text('secret-file') === null && given.text('old-secret-file') === null) {
+      const rotated = await client.send<Route>('POST', `${pathOf(name)}/rotate-secret`, {
+        body: { keep_previous: given.switch('keep-old') },
+        headers: { 'if-match': `"${route.revision}"` },
+      });
+      out.answer(rotated, () => routeText(rotated, client, out));
+      out.note('this secret is never shown again: give it to the sender now');
+      return undefined;
+    }
+    if (given.switch('keep-old')) {
+      throw new CliError(EXIT.usage, 'give --keep-old without files, or --old-secret-file');
     }
     if (JSON.stringify(route.definition).includes(JSON.stringify(REDACTED))) {
       throw new CliError(

@@ -57,15 +57,18 @@ const TAKE_LINK: Statement = {
 };
 
 /**
- * The sessions of the console and the links that open one. Callers give digests, never secrets. Writes are durable: after a
- * crash of Postgres no session that was revoked and no link that was used works again. forget-expired.ts deletes old rows.
+ * The sessions of the console and the links that open one. Callers give digests, never secrets. Taking back is durable: after
+ * a crash of Postgres no session that was revoked and no link that was used works again. A session or link that is lost with
+ * a crash is only asked for again. forget-expired.ts deletes old rows.
  */
 export class ConsoleAccess {
   readonly #durable: ConnectionPool;
+  readonly #relaxed: ConnectionPool;
   readonly #reads: BatchReader<string, ConsoleSession | null>;
 
   constructor({ durable, relaxed }: { durable: ConnectionPool; relaxed: ConnectionPool }) {
     this.#durable = durable;
+    this.#relaxed = relaxed;
     this.#reads = new BatchReader(READS_AT_ONCE, async (digests) =>
       (await relaxed.query(FIND, [textArray(digests)])).map(sessionOf),
     );
@@ -77,7 +80,7 @@ export class ConsoleAccess {
   }
 
   async open(digest: string, actor: string, seconds: number): Promise<ConsoleSession> {
-    const [row] = await this.#durable.query(OPEN, [digest, actor, seconds]);
+    const [row] = await this.#relaxed.query(OPEN, [digest, actor, seconds]);
     return sessionOf(row) as ConsoleSession;
   }
 
@@ -87,7 +90,7 @@ export class ConsoleAccess {
 
   /** Returns when the link expires. */
   async addLink(digest: string, actor: string, seconds: number): Promise<number> {
-    const [row] = await this.#durable.query(ADD_LINK, [digest, actor, seconds]);
+    const [row] = await this.#relaxed.query(ADD_LINK, [digest, actor, seconds]);
     return Math.round(row?.[0] as number);
   }
 

@@ -73,7 +73,7 @@ export interface Sink {
 }
 
 /** A stand-in for a platform. It records what arrives and can fail in every way that a platform fails. */
-export async function startSink(options: { secret?: string; port?: number } = {}): Promise<Sink> {
+export async function startSink(options: { secret?: string } = {}): Promise<Sink> {
   const verifier = options.secret === undefined ? null : new Webhook(options.secret);
   const received: SinkMessage[] = [];
   let always: SinkBehaviour | SinkDecision = answer(200);
@@ -116,7 +116,7 @@ export async function startSink(options: { secret?: string; port?: number } = {}
 
   const listening = await listen((request, response) => {
     take(request, response).catch(() => response.writeHead(400).end());
-  }, options.port);
+  });
 
   const taken = (sessionId?: string): SinkMessage[] =>
     received.filter(

@@ -19,6 +19,8 @@ export interface Recovery {
   readonly model: string;
   /** False: the model is down again, or all of them have gone on. */
   active: boolean;
+  /** An agent that asked the model asks others now: the answers of all models count. */
+  readonly left: boolean;
   /** Calls of the model that worked since it is back. */
   answers: number;
   /** Woken by each answer, when a session goes on, and when the recovery ends. */
@@ -224,7 +226,7 @@ export class ModelCircuits {
       { models: [...models] },
       'the config of models has changed; the sessions that wait for them go on',
     );
-    for (const model of models) this.#recover(model);
+    for (const model of models) this.#recover(model, left.includes(model));
   }
 
   /** The models that cannot be used. One that nobody has tried for long is left out: nobody waits for it. */
@@ -262,8 +264,9 @@ export class ModelCircuits {
     if (verdict === 'worked' && !this.#circuits.isOpen(model)) this.#down.delete(model);
     if (changed === 'opened') this.#opened(model);
     if (changed === 'closed') this.#closed(model);
-    const recovery = this.#recoveries.get(model);
-    if (verdict === 'worked' && recovery !== undefined) {
+    if (verdict !== 'worked') return;
+    for (const recovery of this.#recoveries.values()) {
+      if (recovery.model !== model && !recovery.left) continue;
       recovery.answers += 1;
       recovery.changed.wake();
     }
@@ -280,12 +283,12 @@ export class ModelCircuits {
 
   #closed(model: string): void {
     this.#options.logger.info({ model }, 'model works again; the sessions that wait for it go on');
-    this.#recover(model);
+    this.#recover(model, false);
   }
 
-  #recover(model: string): void {
+  #recover(model: string, left: boolean): void {
     this.#endRecoveryOf(model);
-    const recovery: Recovery = { model, active: true, answers: 0, changed: new WakeUp() };
+    const recovery: Recovery = { model, left, active: true, answers: 0, changed: new WakeUp() };
     this.#recoveries.set(model, recovery);
     this.#options.onBack(recovery);
   }

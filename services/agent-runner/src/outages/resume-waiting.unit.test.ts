@@ -6,7 +6,7 @@ import { resumeWaiting } from './resume-waiting.ts';
 
 function world(waiting: number) {
   const ids = Array.from({ length: waiting }, (_, n) => sessionId(`s${String(n).padStart(4, '0')}`));
-  const recovery: Recovery = { model: 'main', active: true, answers: 0, changed: new WakeUp() };
+  const recovery: Recovery = { model: 'main', left: false, active: true, answers: 0, changed: new WakeUp() };
   /** Those that were let through and wait for a slot. */
   const queued = new Set<SessionId>();
   const resumed: SessionId[] = [];

@@ -32,6 +32,7 @@ afterEach(() => {
 afterAll(async () => {
   await ingress?.close();
   await other?.close();
+  await wire?.cut();
   await database?.drop();
 });
 

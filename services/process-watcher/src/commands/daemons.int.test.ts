@@ -58,7 +58,9 @@ describe('a daemon that hides', () => {
     async () => {
       const id = await fixture.running();
       const theirs = join(directoryOf(id), 'work', 'pids');
-      const marked = 'setsid sleep 300 >/dev/null 2>&1 </dev/null & echo $! >> pids';
+      // It is a daemon only when it has left its command's group, which on a busy machine takes a while.
+      const marked =
+        'setsid sleep 300 >/dev/null 2>&1 </dev/null & p=$!; until [ "$(cat /proc/$p/comm)" = sleep ]; do sleep 0.01; done; echo $p >> pids';
       const written = (count: number) =>
         eventually(() => {
           const lines = existsSync(theirs) ? readFileSync(theirs, 'utf8').trim().split('\n') : [];

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseConfig } from '@angelia/contracts';
 import { eventually } from '@angelia/testkit';
@@ -27,7 +26,8 @@ import { withLimits } from './limits.ts';
 const isRoot = process.getuid?.() === 0;
 const user = isRoot ? { uid: 61_234, gid: 61_234 } : null;
 
-const above = await mkdtemp(join(tmpdir(), 'angelia-bubblewrap-'));
+// Not in TMPDIR: that may be below /dev, of which a command has its own.
+const above = await mkdtemp('/tmp/angelia-bubblewrap-');
 const data = join(above, 'data');
 const configFile = join(above, 'angelia.yaml');
 const processes = join(data, 'processes');

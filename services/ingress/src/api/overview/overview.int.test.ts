@@ -22,7 +22,7 @@ beforeAll(async () => {
     config: {
       secret: SECRET,
       agents: { default: { toolsets: ['clarify'] } },
-      routes: { hook: { prompt: '{text}' } },
+      routes: { hook: { prompt: '{text}' }, picky: { events: ['release'] } },
     },
   });
   worker = openWorker({ databaseUrl: database.url });
@@ -66,6 +66,8 @@ it('counts what goes on, and each figure leads to the list behind it', async () 
   }));
   await ingress.log.deadLetters.record({ streamId: failed, version: 1, handler: 'delivery', reason: 'odd' });
   await fetch(`${ingress.baseUrl}/webhooks/hook`, { method: 'POST', body: '{}' });
+  // Ignored, which is not refused.
+  await signedPost({ baseUrl: ingress.baseUrl, route: 'picky', secret: SECRET, body: {} });
   await viewsUpToDate(database);
 
   const { status, body } = await apiCall(ingress, '/v1/overview');

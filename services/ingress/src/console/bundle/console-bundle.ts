@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { LOGGER, type Logger } from '@angelia/service-kit';
 import { Inject, Injectable, NotFoundException, type OnModuleInit } from '@nestjs/common';
@@ -18,10 +19,8 @@ import { Downloads } from './downloads.ts';
 
 /** In the work tree and in the image. */
 const DIRECTORY = fileURLToPath(new URL('../../../../../libs/console/dist/', import.meta.url));
-/** A page has some ten files. Each on its way holds up to two parts (below). */
-const MOST_DOWNLOADS = 64;
-/** Read from the disk at once, for each download. */
-const PART_BYTES = 32 * 1024;
+/** Forty browsers at once: each has six connections. Their buffers take 4 MB together. */
+const MOST_DOWNLOADS = 256;
 /** How often a request for the page looks whether there is another build. */
 const LOOK_EVERY_MS = 1_000;
 /** Names of files under assets/ contain a hash of their content, so a browser need never ask again. */
@@ -119,8 +118,10 @@ export class ConsoleBundle implements OnModuleInit {
       const handle = await open(path);
       const { size } = await handle.stat();
       startAnswer(file, request, reply);
-      reply.header('content-length', String(size));
-      return reply.send(handle.createReadStream({ highWaterMark: PART_BYTES }));
+      reply.header('content-length', String(size)).hijack();
+      reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
+      void this.downloads.send(handle, reply.raw);
+      return reply;
     } catch (error) {
       // Another build replaced it. The page that asks for it is old, and a reload gets the new one.
       this.logger.debug({ err: error }, 'console: cannot read a file of the bundle');
