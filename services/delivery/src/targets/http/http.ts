@@ -84,6 +84,7 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
 function bodyOf(message: OutboundMessage, recordedAt: number): string {
   const data: HttpTargetBody['data'] = {
     ...(message.type === 'clarification' ? { clarification: true } : {}),
+    ...(message.type === 'approval' ? { approval: true } : {}),
     session_id: message.sessionId,
     delivery_id: message.deliveryId,
     route: message.route,
@@ -92,7 +93,7 @@ function bodyOf(message: OutboundMessage, recordedAt: number): string {
   };
   const body: HttpTargetBody = {
     // There are only two types, as in the first version. A question is a status that wants an answer.
-    type: message.type === 'clarification' ? 'interim-status' : message.type,
+    type: message.type === 'final-response' ? 'final-response' : 'interim-status',
     ...data,
     possible_duplicate: message.possibleDuplicate,
     timestamp: new Date(recordedAt).toISOString(),
