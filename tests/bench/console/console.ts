@@ -14,7 +14,14 @@ import type { Figure } from '../report.ts';
 import { startBenchSink } from '../sink.ts';
 import { fillStack } from './fill-stack.ts';
 import { longSession } from './long-session.ts';
-import { coldVisit, LONG_FRAME_MS, paintedAfter, scriptsOfFirstVisit, scrollThrough } from './page.ts';
+import {
+  coldVisit,
+  LONG_FRAME_MS,
+  paintedAfter,
+  type Scrolled,
+  scriptsOfFirstVisit,
+  scrollThrough,
+} from './page.ts';
 
 interface ConsoleOptions {
   readonly home: string;
@@ -108,11 +115,11 @@ async function pageFigures(
       pages.push(performance.now() - start);
     }
     say('console: scrolling through the list');
-    const scrolled = { rows: 0, frames: 0, longestInterval: 0, longFrames: [] as readonly number[] };
+    let scrolled: Scrolled | undefined;
     await coldVisit(browser, place, async (page) => {
       await page.goto(list);
       await page.locator('[data-row]').first().waitFor();
-      Object.assign(scrolled, await scrollThrough(page));
+      scrolled = await scrollThrough(page);
     });
     return [
       atMost('scripts of a first visit to the list, gzipped', bytes / 1_000, 'kB', 200),
@@ -120,11 +127,7 @@ async function pageFigures(
       { name: '  slowest', value: Math.max(...rows), unit: 'ms' },
       atMost('first page of the list at the API, p99', quantile(pages, 0.99), 'ms', 150),
       { name: '  p50', value: quantile(pages, 0.5), unit: 'ms' },
-      atMost(`frames over ${LONG_FRAME_MS} ms in a scroll`, scrolled.longFrames.length, '', 0),
-      { name: '  rows in the list', value: scrolled.rows, unit: '' },
-      { name: '  frames', value: scrolled.frames, unit: '' },
-      { name: '  longest of them', value: Math.max(0, ...scrolled.longFrames), unit: 'ms' },
-      { name: '  longest time between two frames', value: scrolled.longestInterval, unit: 'ms' },
+      ...scrollFigures(scrolled),
       atMost(
         `a session of ${LONG_EVENTS} events opened, cold cache, median`,
         quantile(opened, 0.5),
@@ -136,6 +139,19 @@ async function pageFigures(
   } finally {
     await browser.stop();
   }
+}
+
+function scrollFigures(scrolled: Scrolled | undefined): Figure[] {
+  if (scrolled === undefined) throw new Error('nothing was scrolled');
+  const { rows, frames, longFrames, longestInterval, mostCpu } = scrolled;
+  return [
+    atMost(`frames over ${LONG_FRAME_MS} ms in a scroll`, longFrames.length, '', 0),
+    { name: '  rows in the list', value: rows, unit: '' },
+    { name: '  frames', value: frames, unit: '' },
+    { name: '  longest of them', value: Math.max(0, ...longFrames), unit: 'ms' },
+    { name: '  longest time between two frames', value: longestInterval, unit: 'ms' },
+    atMost('  most CPU of the page for a step', mostCpu, 'ms', LONG_FRAME_MS),
+  ];
 }
 
 async function timesPainted(

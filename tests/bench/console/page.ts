@@ -73,8 +73,10 @@ export interface Scrolled {
   readonly frames: number;
   /** Milliseconds between two frames. */
   readonly longestInterval: number;
-  /** As Chromium reports them: frames of more than 50 ms of work. */
+  /** As Chromium reports them: frames that took more than 50 ms by the clock, also if other programs had the cores. */
   readonly longFrames: readonly number[];
+  /** The most CPU time, in milliseconds, that the page's main thread used for a step of the scroll and its frames. */
+  readonly mostCpu: number;
 }
 
 /** Loads the list to its end, then scrolls through all of it, up and down again. */
@@ -102,8 +104,29 @@ export async function scrollThrough(page: Page): Promise<Scrolled> {
     await new Promise((resolve) => setTimeout(resolve, 200));
     observer.disconnect();
     return { frames: intervals.length, longestInterval: Math.max(...intervals), longFrames };
-  })()`)) as Omit<Scrolled, 'rows'>;
-  return { rows, ...measured };
+  })()`)) as Omit<Scrolled, 'rows' | 'mostCpu'>;
+  return { rows, ...measured, mostCpu: await mostCpuOfAStep(page) };
+}
+
+/** Whole screens are new in each step. */
+async function mostCpuOfAStep(page: Page): Promise<number> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const used = async () => {
+    const { metrics } = await devtools.send('Performance.getMetrics');
+    return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1_000;
+  };
+  let most = 0;
+  for (let step = 1; step <= 100; step += 1) {
+    const before = await used();
+    await page.evaluate(`(async () => {
+      const scroller = document.querySelector('.session-scroll');
+      scroller.scrollTop = scroller.scrollHeight * ${step / 100};
+      for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+    })()`);
+    most = Math.max(most, (await used()) - before);
+  }
+  return most;
 }
 
 async function loadWholeList(page: Page): Promise<number> {
