@@ -70,6 +70,8 @@ export class ViewsObserver {
           delivery_id: session.deliveryId,
           // The driver returns bigint as text.
           tokens: String(session.tokens),
+          waiting_for: session.waitingFor,
+          waiting_since: session.waitingSince,
         }),
       ),
       deliveries: folds.flatMap(({ id, deliveries }) =>

@@ -4,6 +4,11 @@
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 
+/** Each worker has its own ports for the programs that it starts (deploy/local/src/data-directory/ports.ts). */
+const PORTS_OF_A_WORKER = 1_000;
+const firstPort = 20_000 + PORTS_OF_A_WORKER * Number(process.env.JEST_WORKER_ID ?? 1);
+process.env.ANGELIA_LOCAL_PORTS = `${firstPort}-${firstPort + PORTS_OF_A_WORKER - 1}`;
+
 export default class NativeEnvironment {
   global = globalThis;
   fakeTimers = null;

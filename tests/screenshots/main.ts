@@ -94,7 +94,7 @@ try {
   await eventually(async () => (await stack.session(question.sessionId)).status === 'waiting');
   await eventually(() => model.inFlight() === 1);
   await mkdir(images, { recursive: true });
-  await take('console-now-light', { colorScheme: 'light', viewport: DESKTOP }, async () => {});
+  await take('console-now-light', { colorScheme: 'light', viewport: DESKTOP }, chartsDrawn);
   await take('console-session-dark', { colorScheme: 'dark', viewport: DESKTOP }, openReviewed);
   await take('console-session-phone', { colorScheme: 'dark', viewport: PHONE }, openReviewed);
 } finally {
@@ -120,6 +120,11 @@ async function take(name: string, look: Look, go: (page: Page) => Promise<void>)
     { ...look, reducedMotion: 'reduce' },
   );
   process.stderr.write(`angelia: docs/images/${name}.png\n`);
+}
+
+/** The library of the charts is loaded when the view is open. */
+async function chartsDrawn(page: Page): Promise<void> {
+  await eventually(async () => (await page.locator('canvas').count()) === 2);
 }
 
 async function openReviewed(page: Page): Promise<void> {

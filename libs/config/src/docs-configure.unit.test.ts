@@ -90,8 +90,9 @@ describe('docs/configure.md', () => {
 
   it('has a row with the default for every environment variable', () => {
     const wanted = keysOf(z.toJSONSchema(variables, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
-    // Only the launcher reads it.
+    // Only the launcher reads these.
     wanted.set('ANGELIA_REPLICAS', undefined);
+    wanted.set('ANGELIA_LOCAL_PORTS', undefined);
     expect(rowsOf(sectionOf('Environment'))).toEqual(wanted);
   });
 });

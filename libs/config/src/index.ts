@@ -63,3 +63,4 @@ export {
   targetOptions,
   targetSchema,
 } from './targets/schemas.ts';
+export { agentsThatAsk, toolPolicyOf, uncheckedCommandWarnings } from './tool-policy.ts';

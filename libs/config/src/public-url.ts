@@ -2,6 +2,7 @@ import type { Config } from '@angelia/contracts';
 import { toolsetsOf } from './check/agents.ts';
 import type { Environment } from './environment.ts';
 import { isLoopback } from './loopback.ts';
+import { agentsThatAsk } from './tool-policy.ts';
 
 /** The URL where people and programs reach ingress: `public_url` of the config, or else the address that it listens on. */
 export function publicUrl(
@@ -17,12 +18,15 @@ export function publicUrl(
  * or no agent of this config needs one.
  */
 export function publicUrlWarning(
-  config: Pick<Config, 'public_url' | 'agents'>,
+  config: Pick<Config, 'public_url' | 'agents' | 'routes'>,
   environment: Pick<Environment, 'host' | 'port'>,
 ): string | null {
   if (!isLoopback(new URL(publicUrl(config, environment)).hostname)) return null;
   const agents = Object.entries(config.agents);
-  const asking = agents.filter(([, agent]) => toolsetsOf(agent).includes('clarify'));
+  const approving = agentsThatAsk(config);
+  const asking = agents.filter(
+    ([name, agent]) => toolsetsOf(agent).includes('clarify') || approving.includes(name),
+  );
   const calling = agents.filter(
     ([, agent]) => agent.kind === 'http' && !isLoopback(new URL(agent.url).hostname),
   );

@@ -9,6 +9,10 @@ const output = z.object({
     .literal(true)
     .optional()
     .describe('only on an `interim-status` that is a question: the text has the link to answer it'),
+  approval: z
+    .literal(true)
+    .optional()
+    .describe('only on an `interim-status` that asks for an approval: the text says how to decide'),
   session_id: z.uuid(),
   delivery_id: z.string().describe('of the webhook that started the session'),
   route: z.string(),

@@ -65,6 +65,8 @@ export const awaitedTypes: readonly string[] = [
   'run.interrupted',
   'clarification.requested',
   'clarification.answered',
+  'approval.requested',
+  'approval.decided',
   'session.interim-status',
   'session.final-response',
   'delivery.retry-requested',

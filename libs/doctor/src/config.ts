@@ -11,6 +11,7 @@ import {
   routeFileProblems,
   StartupError,
   secretValuesIn,
+  uncheckedCommandWarnings,
 } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
 import { parse } from 'yaml';
@@ -50,6 +51,9 @@ export function checkConfig(env: NodeJS.ProcessEnv): CheckedConfig {
         fault('config.mode', line, 'close the file to other users; process-watcher refuses to start with it'),
       ),
       ...openCommands(config),
+      ...uncheckedCommandWarnings(config).map((line) =>
+        warning('config.tools', line, 'docs/agents.md shows rules that ask before a command does harm'),
+      ),
       ...publicUrlFindings(config, env),
       ...outputLimitWarnings(config).map((line) =>
         warning('config.models', line, 'set max_output_tokens of that model in the config'),

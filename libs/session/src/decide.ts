@@ -1,5 +1,11 @@
 import type { SessionFact } from '@angelia/contracts';
 import {
+  type DecideApproval,
+  decideApproval,
+  type RequestApproval,
+  requestApproval,
+} from './approvals/decide-approvals.ts';
+import {
   type AnswerClarification,
   answerClarification,
   type RequestClarification,
@@ -91,6 +97,8 @@ export type SessionCommand =
   | RequestClarification
   | AnswerClarification
   | TimeOutClarification
+  | RequestApproval
+  | DecideApproval
   | AttemptDelivery
   | TakeChunk
   | SucceedDelivery
@@ -165,6 +173,10 @@ function decideOne(state: SessionState, command: SessionCommand): Decision {
       return answerClarification(state, command);
     case 'time-out-clarification':
       return timeOutClarification(state, command);
+    case 'request-approval':
+      return requestApproval(state, command);
+    case 'decide-approval':
+      return decideApproval(state, command);
     case 'attempt-delivery':
       return attemptDelivery(state, command);
     case 'take-chunk':

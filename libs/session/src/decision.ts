@@ -31,6 +31,18 @@ export type RefusalCode =
   /** The call has a result, or the model went on without one. */
   | 'call_closed'
   | 'clarification_closed'
+  /** The policy asks about this call, and it was not approved with these arguments. */
+  | 'approval_missing'
+  /** The policy denies this call. */
+  | 'call_denied'
+  /** Somebody decided about this request, or it has expired, or a newer turn replaced the one that asked. */
+  | 'approval_closed'
+  /** Nobody has recorded it yet, but its time is over. */
+  | 'approval_expired'
+  /** Only others may decide about it. */
+  | 'not_an_approver'
+  /** Whoever decides has seen other arguments than those of the request. */
+  | 'arguments_changed'
   | 'unknown_output'
   /** Already delivered, dropped or dead. */
   | 'delivery_settled'

@@ -1,5 +1,10 @@
 import type { RecordedFact, SessionFact } from '@angelia/contracts';
 import {
+  applyApprovalDecided,
+  applyApprovalExpired,
+  applyApprovalRequested,
+} from './approvals/evolve-approvals.ts';
+import {
   applyClarificationClosed,
   applyClarificationRequested,
 } from './clarifications/evolve-clarifications.ts';
@@ -132,6 +137,15 @@ function apply(draft: StateDraft, event: StreamEvent): void {
     case 'clarification.timed-out':
     case 'clarification.superseded':
       applyClarificationClosed(draft, fact.data.clarification_id, at);
+      break;
+    case 'approval.requested':
+      applyApprovalRequested(draft, fact.data, event);
+      break;
+    case 'approval.decided':
+      applyApprovalDecided(draft, fact.data, at);
+      break;
+    case 'approval.expired':
+      applyApprovalExpired(draft, fact.data, at);
       break;
     case 'delivery.attempted':
       applyDeliveryAttempted(draft, fact.data, at);

@@ -1,3 +1,7 @@
+export { digestOfArguments } from './approvals/arguments-digest.ts';
+export { mayDecide } from './approvals/decide-approvals.ts';
+export { type Permission, permissionOf } from './approvals/permission.ts';
+export { type ShownArguments, shownArguments } from './approvals/shown-arguments.ts';
 export { decide, decideAll, type SessionCommand } from './decide.ts';
 export type { Decision, RefusalCode } from './decision.ts';
 export { deliveryPlan, type SendPlan } from './deliveries/delivery-plan.ts';
@@ -18,6 +22,7 @@ export {
   initialState,
   type OpenCall,
   type OpenTurn,
+  openApproval,
   type ProcessState,
   type PutOff,
   type SessionState,

@@ -24,6 +24,7 @@ export interface StreamEvent {
  *   running --run.put-off--> waiting           no model can be used now --run.started at retry_at--> running
  *   running --run.started--> running           takeover: generation n + 1; appends of n are refused from now on
  *   running --clarification.requested--> waiting --answered | timed-out | superseded--> queued
+ *   running --approval.requested--> waiting --decided | expired--> queued
  *   running --session.final-response--> queued (another turn is queued)
  *                                     | waiting (a watched process is alive) --process.exited + turn.requested--> queued
  *                                     | ended (session.ended in the same append)
@@ -50,6 +51,12 @@ export interface SessionState {
   /** Why the last turn failed or expired. Null: it did not. Missing in states stored by older versions. */
   readonly failure?: Failure | null;
   readonly clarification: OpenClarification | null;
+  /** Missing in states stored by older versions, like the two below. */
+  readonly approval?: OpenApproval | null;
+  /** Number of approvals that were requested. */
+  readonly approvals?: number;
+  /** What was approved for the whole session. */
+  readonly approvedRules?: readonly ApprovedRule[];
   /** Outputs that are neither delivered nor dropped, in log order. Dead ones stay, because a retry may revive them. */
   readonly outputs: readonly OpenOutput[];
   /** Version of the last output that is meant for the target. */
@@ -95,6 +102,8 @@ interface CreatedFacts {
   readonly maxConcurrency: number | null;
   /** The route was made through the API. */
   readonly apiRoute?: boolean;
+  /** What its tools may do without asking. Missing: whatever is granted. */
+  readonly tools?: EventData<'session.created'>['tools'];
   /** Seed of the marks around untrusted text (transcript/untrusted-text.ts). */
   readonly fenceSeed?: string;
   /** From the append of `session.created`: the trace that the whole session belongs to (invariant one-trace). */
@@ -172,13 +181,15 @@ export interface PutOff {
 export interface OpenCall {
   readonly id: string;
   readonly tool: string;
-  /** `asked`: not started. `started`: no result yet. `waiting`: for the answer to a clarification. `done`: has a result. */
+  /** `asked`: not started. `started`: no result yet. `waiting`: for a person. `done`: has a result. */
   readonly status: 'asked' | 'started' | 'waiting' | 'done';
   /** Generation and time of `tool.started`. */
   readonly startedIn: number | null;
   readonly startedAt: number | null;
   /** The process whose end the call waits for. Missing in states stored by older versions. */
   readonly waitsFor?: string | null;
+  /** It was approved, for arguments with this digest and no others. */
+  readonly approval?: { readonly id: string; readonly digest: string };
 }
 
 export interface OpenRun {
@@ -206,7 +217,28 @@ export interface OpenClarification {
   readonly onTimeout: 'end' | 'continue';
 }
 
-export type OutputKind = 'interim-status' | 'clarification' | 'final-response';
+export interface OpenApproval {
+  readonly id: string;
+  readonly turn: number;
+  readonly callId: string;
+  readonly tool: string;
+  readonly digest: string;
+  readonly rule: EventData<'approval.requested'>['rule'];
+  readonly approvers: readonly string[];
+  /** Version of `approval.requested`: the request is also an output. */
+  readonly output: number;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+}
+
+/** An approval with the scope `session`: the calls of this tool that this rule asks about may run. */
+export interface ApprovedRule {
+  readonly approvalId: string;
+  readonly tool: string;
+  readonly rule: EventData<'approval.requested'>['rule'];
+}
+
+export type OutputKind = 'interim-status' | 'clarification' | 'approval' | 'final-response';
 
 export interface OpenOutput {
   /** Version of the event in this stream. Together with the session id it names the output. */
@@ -306,9 +338,10 @@ export function sessionStatus(state: SessionState): SessionStatus {
 }
 
 /** What a session that has the status `waiting` waits for. Null: it has another status. */
-export function waitingFor(state: SessionState): 'person' | 'model' | 'process' | null {
+export function waitingFor(state: SessionState): 'person' | 'approval' | 'model' | 'process' | null {
   if (state.created === null || state.ended !== null || state.run !== null) return null;
   if (state.clarification !== null) return 'person';
+  if (openApproval(state) !== null) return 'approval';
   const head = state.turns[0];
   if (head === undefined) return 'process';
   return waitingPutOff(head) === null ? null : 'model';
@@ -319,6 +352,8 @@ export function waitingSince(state: SessionState): number | null {
   switch (waitingFor(state)) {
     case 'person':
       return state.clarification?.askedAt ?? state.lastActivityAt;
+    case 'approval':
+      return openApproval(state)?.askedAt ?? state.lastActivityAt;
     case 'model':
       return state.turns[0]?.putOff?.since ?? state.lastActivityAt;
     case 'process':
@@ -326,6 +361,11 @@ export function waitingSince(state: SessionState): number | null {
     case null:
       return null;
   }
+}
+
+/** The request that waits for a decision. */
+export function openApproval({ approval = null }: SessionState): OpenApproval | null {
+  return approval;
 }
 
 /** The wait of the turn for a model, while no run is trying again. */
@@ -361,6 +401,7 @@ export function nothingMoreCanCome(state: SessionState): boolean {
     state.run === null &&
     state.turns.length === 0 &&
     state.clarification === null &&
+    openApproval(state) === null &&
     !state.processes.some(keepsOpen)
   );
 }

@@ -1,4 +1,5 @@
 import type { SessionFact } from '@angelia/contracts';
+import { permissionOf } from '../src/approvals/permission.ts';
 import { decide, type SessionCommand } from '../src/decide.ts';
 import { deliveryPlan } from '../src/deliveries/delivery-plan.ts';
 import { evolve } from '../src/evolve.ts';
@@ -9,6 +10,7 @@ import {
   initialState,
   type OpenCall,
   type OpenTurn,
+  openApproval,
   type SessionState,
   type StreamEvent,
 } from '../src/state.ts';
@@ -55,6 +57,8 @@ export interface Setting {
   readonly queueMs: number | null;
   /** It begins in the state that a runner leaves when it is killed while a call waits for the end of a process. */
   readonly leftWaiting: boolean;
+  /** Some commands need an approval, and some are denied. */
+  readonly policy: boolean;
 }
 
 /** One command and its result. */
@@ -88,6 +92,15 @@ const LEASE_MS = 20_000;
 const CLAIM_SECONDS = 45;
 const RETRY_MS = 5_000;
 const QUESTION_MS = 60_000;
+const APPROVER = 'telegram:1';
+export const toolPolicy = {
+  policy: [
+    { tool: 'term*', match: 'risky*', do: 'ask' as const },
+    { tool: 'terminal', match: 'never *', do: 'deny' as const },
+  ],
+  approvers: [APPROVER],
+  approval_expires_seconds: QUESTION_MS / 1000,
+};
 /** Longest life of a background process. */
 const PROCESS_MS = 4_000;
 const USAGE = { input_tokens: 3, output_tokens: 2 };
@@ -152,6 +165,8 @@ export class SimulatedSystem {
   #outage: UnusableModel['reason'] | null = null;
   #now = START;
   readonly #streams = new Map<string, Stream>();
+  /** What the model wrote, by call. */
+  readonly #arguments = new Map<string, string>();
   readonly #leases = new Map<string, RunLease>();
   #hints: Hint[] = [];
   #processes: BackgroundProcess[] = [];
@@ -243,6 +258,7 @@ export class SimulatedSystem {
       startAfter: startAfterMs === null ? null : this.#now + startAfterMs,
       queueDeadline: queueMs === null ? null : this.#now + queueMs,
       input: 'input 1',
+      tools: setting.policy ? toolPolicy : null,
     });
     this.#hints.push({ to: 'run', session });
     if (!setting.leftWaiting) return;
@@ -280,10 +296,17 @@ export class SimulatedSystem {
     stream.events.push(...events);
     stream.decided.push(...decided);
     for (const { type } of events) {
-      if (type === 'turn.requested' || type === 'run.interrupted' || type === 'clarification.answered') {
+      if (
+        type === 'turn.requested' ||
+        /^(run\.interrupted|clarification\.answered|approval\.decided)$/.test(type)
+      ) {
         this.#hints.push({ to: 'run', session });
       }
-      if (/^(session\.final-response|session\.interim-status|clarification\.requested)$/.test(type)) {
+      if (
+        /^(session\.final-response|session\.interim-status|clarification\.requested|approval\.requested)$/.test(
+          type,
+        )
+      ) {
         this.#hints.push({ to: 'delivery', session });
       }
     }
@@ -432,7 +455,23 @@ export class SimulatedSystem {
       this.#leases.delete(session);
       return false;
     }
-    const args = call.tool === 'process' ? waitFor(this.#state(session), luck) : '{}';
+    const state = this.#state(session);
+    const args = call.tool === 'process' ? waitFor(state, luck) : (this.#arguments.get(callId) ?? '{}');
+    const permission = permissionOf(state, { callId, tool: call.tool, arguments: args });
+    if (permission.kind === 'denied') {
+      return this.#append(session, {
+        type: 'finish-tool',
+        generation,
+        callId,
+        outcome: 'error',
+        result: 'no',
+      });
+    }
+    if (permission.kind === 'ask') {
+      this.#append(session, this.#approvalRequest(session, generation, callId, args));
+      this.#leases.delete(session);
+      return false;
+    }
     const begun = this.#append(session, {
       type: 'start-tool',
       generation,
@@ -520,6 +559,8 @@ export class SimulatedSystem {
         { type: 'start-tool', generation, callId, tool, arguments: waitFor(state, luck) },
         { type: 'finish-tool', generation, callId, outcome: 'ok', result: `result ${++this.#serial}` },
         this.#question(generation, callId, luck),
+        this.#approvalRequest(session, generation, callId, '{"command":"risky 9"}'),
+        { type: 'start-tool', generation, callId, tool, arguments: '{"command":"risky 9"}' },
       ]),
       this.#response(generation, state, ['terminal']),
       { ...this.#response(generation, state, []), step: (state.turns[0]?.step ?? 0) + 2 },
@@ -532,13 +573,24 @@ export class SimulatedSystem {
 
   #response(generation: number, state: SessionState, tools: readonly string[]) {
     const serial = ++this.#serial;
+    const written = (tool: string): string => {
+      if (tool !== 'terminal' || this.#resting) return '{}';
+      const command = ['ls', 'risky 1', 'risky 2', 'never 1'][serial % 4];
+      return JSON.stringify({ command, background: false });
+    };
+    const toolCalls = tools.map((name, i) => ({
+      id: `call-${serial}-${i}`,
+      name,
+      arguments: written(name),
+    }));
+    for (const { id, arguments: args } of toolCalls) this.#arguments.set(id, args);
     return {
       type: 'record-model-response' as const,
       generation,
       step: (state.turns[0]?.step ?? 0) + 1,
       model: 'main',
       text: `text ${serial}`,
-      toolCalls: tools.map((name, i) => ({ id: `call-${serial}-${i}`, name, arguments: '{}' })),
+      toolCalls,
       finishReason: 'stop',
       usage: USAGE,
     };
@@ -554,6 +606,31 @@ export class SimulatedSystem {
       deadline: this.#now + QUESTION_MS,
       onTimeout: luck % 2 === 0 ? 'end' : 'continue',
     };
+  }
+
+  #approvalRequest(session: string, generation: number, callId: string, args: string): SessionCommand {
+    const approvalId = `${session}.${(this.#state(session).approvals ?? 0) + 1}`;
+    return { type: 'request-approval', generation, approvalId, callId, tool: 'terminal', arguments: args };
+  }
+
+  /** Two people decide at once, one of whom may have been away for a while, have seen something else, or be a stranger. */
+  #decideApproval(session: string, { which, luck }: Roll): void {
+    const open = openApproval(this.#state(session));
+    if (open === null) return;
+    const decision = luck % 3 === 0 ? 'deny' : 'approve';
+    const one: SessionCommand = {
+      type: 'decide-approval',
+      approvalId: open.id,
+      decision,
+      scope: luck % 2 === 0 ? 'session' : 'once',
+      actor: which % 4 === 0 ? 'telegram:2' : APPROVER,
+      way: which % 3 === 0 ? 'link' : 'chat',
+      reason: null,
+      digest: which % 5 === 0 ? 'another' : open.digest,
+      now: this.#now,
+    };
+    this.#append(session, one);
+    this.#append(session, { ...one, actor: 'api', way: 'api', decision: 'deny', digest: null });
   }
 
   #status(generation: number, { run }: SessionState): SessionCommand {
@@ -790,6 +867,8 @@ export class SimulatedSystem {
     else if (clarification !== null && luck < 60) {
       const clarificationId = clarification.id;
       this.#append(session, { type: 'answer-clarification', clarificationId, answer: 'yes', by: 'api' });
+    } else if (openApproval(this.#state(session)) !== null && luck < 60) {
+      this.#decideApproval(session, { what: 'person', which, luck, pause: 0 });
     } else if (wish !== undefined) this.#append(session, wish);
   }
 

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { eventSchemas, type SessionFact } from '@angelia/contracts';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { digestOfArguments } from '../src/approvals/arguments-digest.ts';
+import { ruleFor } from '../src/approvals/tool-policy.ts';
 import { decide, type SessionCommand } from '../src/decide.ts';
 import { deliveryPlan } from '../src/deliveries/delivery-plan.ts';
 import { evolve } from '../src/evolve.ts';
@@ -10,6 +12,7 @@ import { recover } from '../src/recovery/recover.ts';
 import {
   initialState,
   nothingMoreCanCome,
+  openApproval,
   type SessionState,
   type StreamEvent,
   sessionStatus,
@@ -26,6 +29,7 @@ import {
   retry,
   type Setting,
   SimulatedSystem,
+  toolPolicy,
 } from './simulated-system.ts';
 
 /**
@@ -68,6 +72,7 @@ const setting: fc.Arbitrary<Setting> = record({
   startAfterMs: fc.constantFrom(null, null, 30_000),
   queueMs: fc.constantFrom(null, null, 60_000),
   leftWaiting: fc.nat(3).map((n) => n === 0),
+  policy: fc.boolean(),
 });
 
 // No bias towards small numbers and short lists: such histories end before anything happens.
@@ -263,7 +268,7 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
         }
         if (/run.(interrupted|put-off)/.test(event.type)) attempts.set(turn, Math.max(0, count - 1));
         if (/model.responded|tool.finished|context.compressed/.test(event.type)) attempts.set(turn, 0);
-        if (event.type.startsWith('clarification.')) attempts.clear();
+        if (/^(clarification|approval)\./.test(event.type)) attempts.clear();
         if (event.type === 'run.failed') covered.add(`failed: ${data(event).code}`);
       }
     }),
@@ -284,6 +289,12 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
       }
     },
   ),
+
+  'approved-is-what-runs: a call that needs approval starts once, with the approved arguments, or not at all':
+    inEach(checkApproved),
+
+  'a request is decided at most once, by who may, in time, and otherwise it expires closed':
+    inEach(checkDecisions),
 
   'in-order-once: outputs are started in log order, a status never after the final response of its turn':
     inEach(checkStartedInOrder),
@@ -350,7 +361,8 @@ const INVARIANTS: Readonly<Record<string, (played: Played) => void>> = {
     for (const { events, state } of [...stopped, ...histories]) {
       const answered = new Set(ofType(events, 'session.final-response').map((event) => data(event).turn));
       for (const { turn } of state.turns) same(answered.has(turn), false);
-      if (state.ended !== null) same([state.turns, state.run, state.clarification], [[], null, null]);
+      if (state.ended === null) continue;
+      same([state.turns, state.run, state.clarification, state.approval], [[], null, null, null]);
     }
   },
 };
@@ -390,6 +402,8 @@ it('the histories cover every event, the main refusals and every way to report t
   const expected = [
     ...Object.keys(eventSchemas),
     ...['stale_generation', 'session_ended', 'stale_attempt', 'tools_open', 'call_started', 'turn_started'],
+    ...['approval_missing', 'approval_closed', 'approval_expired', 'not_an_approver', 'arguments_changed'],
+    ...['approved once', 'approved for the session', 'denied', 'never approved'],
     ...['told at once', 'told late', 'told by the call'],
     ...['failed: attempts', 'failed: stale', 'failed: interrupted', 'failed: queue'],
     ...['failed: clarification_timeout', 'duplicate', 'revived', 'dead', 'fallback'],
@@ -460,12 +474,72 @@ function checkNothingOverIsResumed({ events, now }: History): void {
     if (fact.type === 'process.completion-consumed') {
       for (const [turn, id] of notices) if (id === fact.data.process_id) over.add(turn);
     }
-    asking = fact.type === 'clarification.requested' || (asking && state.clarification !== null);
+    asking =
+      /^(clarification|approval)\.requested$/.test(fact.type) ||
+      (asking && (state.clarification !== null || openApproval(state) !== null));
     for (const at of [event.recordedAt, now, now + 3_600_000]) {
       const verdict = recover(state, null, at, policy);
       if (verdict.action !== 'resume') continue;
       same([asking, over.has(verdict.turn), state.ended], [false, false, null]);
     }
+  }
+}
+
+function checkApproved({ events }: History): void {
+  const hasPolicy = ofType(events, 'session.created').some((event) => data(event).tools !== undefined);
+  const requested = new Map<string, Record<string, unknown>>();
+  const approved = new Map<string, Record<string, unknown>>();
+  const forSession = new Set<string>();
+  const started = new Set<string>();
+  for (const event of events) {
+    const one = data(event);
+    const id = one.approval_id as string;
+    if (event.type === 'approval.requested') requested.set(id, one);
+    if (event.type === 'approval.decided' && one.decision === 'approve') {
+      approved.set(requested.get(id)?.call_id as string, requested.get(id) ?? {});
+      if (one.scope === 'session') forSession.add(id);
+    }
+    if (event.type !== 'tool.started' || !hasPolicy) continue;
+    const callId = one.call_id as string;
+    same(started.has(callId), false);
+    started.add(callId);
+    const written = one.arguments as string;
+    const own = approved.get(callId);
+    if (own !== undefined) same(own.digest, digestOfArguments(written));
+    const rule = ruleFor(toolPolicy.policy, one.tool as string, written)?.do ?? 'allow';
+    same(rule === 'deny', false);
+    if (rule !== 'ask') continue;
+    const { approval_id, digest } = one.approval as { approval_id: string; digest: string };
+    same(digest, digestOfArguments(written));
+    same(own?.approval_id === approval_id || forSession.has(approval_id), true);
+    covered.add(forSession.has(approval_id) ? 'approved for the session' : 'approved once');
+  }
+}
+
+function checkDecisions({ events }: History): void {
+  const open = new Map<string, number>();
+  const refused = new Set<string>();
+  const calls = new Map<string, string>();
+  for (const event of events) {
+    const { approval_id: id, call_id, decision, actor, way, reason } = data(event) as Record<string, string>;
+    if (event.type === 'approval.requested') {
+      open.set(id ?? '', Date.parse(data(event).expires_at as string));
+      calls.set(id ?? '', call_id ?? '');
+    }
+    if (event.type === 'tool.started') same(refused.has(call_id ?? ''), false);
+    if (!/^approval\.(decided|expired)$/.test(event.type)) continue;
+    const expiresAt = open.get(id ?? '') ?? Number.NaN;
+    same(open.delete(id ?? ''), true);
+    if (event.type === 'approval.decided') {
+      same(event.recordedAt < expiresAt, true);
+      same(way === 'api' || (way === 'chat' && actor === 'telegram:1'), true);
+    } else if (reason === 'time') {
+      same(event.recordedAt >= expiresAt, true);
+      covered.add('never approved');
+    }
+    if (decision === 'approve') continue;
+    refused.add(calls.get(id ?? '') ?? '');
+    if (decision === 'deny') covered.add('denied');
   }
 }
 
@@ -541,7 +615,7 @@ function checkStartedInOrder({ events }: History): void {
   let last = 0;
   for (const event of events) {
     const { output: version, turn } = event.data as { output: number; turn: number };
-    if (/interim-status|final-response|clarification.requested/.test(event.type)) {
+    if (/interim-status|final-response|clarification.requested|approval.requested/.test(event.type)) {
       outputs.set(event.version, { type: event.type, turn });
     }
     if (event.type === 'delivery.retry-requested') revived.add(version);

@@ -32,6 +32,11 @@ export class HintsController {
     return this.#checkSession(hint);
   }
 
+  @EventPattern('approval.decided')
+  approvalDecided(@Payload() hint: Hint): Promise<void> {
+    return this.#checkSession(hint);
+  }
+
   /** From the timers and the sweep. */
   @EventPattern('hint.run')
   due(@Payload() hint: Hint): Promise<void> {

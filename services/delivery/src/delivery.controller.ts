@@ -25,6 +25,11 @@ export class DeliveryController {
     return this.dispatcher.handle(hint);
   }
 
+  @EventPattern('approval.requested')
+  onApproval(@Payload() hint: Hint): Promise<HintVerdict> {
+    return this.dispatcher.handle(hint);
+  }
+
   @EventPattern('delivery.retry-requested')
   onRetryRequested(@Payload() hint: Hint): Promise<HintVerdict> {
     return this.dispatcher.handle(hint);

@@ -10,7 +10,7 @@ export interface DeliverySettings {
   readonly addressVariables: AddressVariables;
   readonly policy: Config['delivery'];
   /** Null: no agent of this config asks questions, so there is no key. */
-  readonly answerLinks: Pick<AnswerLinks, 'url'> | null;
+  readonly answerLinks: Pick<AnswerLinks, 'url' | 'approvalUrl'> | null;
   /** Only this machine could open the link of a question. */
   readonly linksAreLocal: boolean;
 }

@@ -6,6 +6,8 @@ import { AccessCheck } from './access/access-check.ts';
 import { AdminToken } from './access/admin-token.ts';
 import type { WayIn } from './access/caller.ts';
 import { AnswersController } from './answers/answers.controller.ts';
+import { ApprovalLinksController } from './answers/approval-links.controller.ts';
+import { ApprovalsController } from './api/approvals/approvals.controller.ts';
 import { ConfigController } from './api/config/config.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
@@ -42,6 +44,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
   controllers: [
     OpenApiController,
     AnswersController,
+    ApprovalLinksController,
     CallbacksController,
     ConfigController,
     SignInController,
@@ -53,6 +56,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     OverviewController,
     ProcessesController,
     QuestionsController,
+    ApprovalsController,
     RouteTrialsController,
     RoutesController,
     UnstartedWebhooksController,

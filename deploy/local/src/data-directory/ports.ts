@@ -10,8 +10,23 @@ import type { Layout } from './layout.ts';
  * port, the program could not listen on it again after a restart.
  */
 const LOWEST = 20_000;
-const HIGHEST = 32_000;
+const HIGHEST = 31_999;
 const TRIES = 200;
+
+/**
+ * Stacks that start at the same moment can pick the same port, because a port is free until its program listens. Whoever
+ * starts many, as the tests do, gives each its own range.
+ */
+function range(): { lowest: number; highest: number } {
+  const given = process.env.ANGELIA_LOCAL_PORTS;
+  if (given === undefined) return { lowest: LOWEST, highest: HIGHEST };
+  const [lowest = 0, highest = 0] = /^\d+-\d+$/.test(given) ? given.split('-').map(Number) : [];
+  if (lowest > 0 && lowest <= highest && highest <= 65_535) return { lowest, highest };
+  throw new LaunchError(
+    'BAD_ENVIRONMENT',
+    'ANGELIA_LOCAL_PORTS is not a range of ports: write it as 20000-31999',
+  );
+}
 
 export type Ports = (name: string, options?: { host?: string }) => Promise<number>;
 
@@ -37,11 +52,12 @@ function readKept(path: string): Record<string, number> {
 }
 
 async function pickFree(host: string, except: ReadonlySet<number> = new Set()): Promise<number> {
+  const { lowest, highest } = range();
   for (let tried = 0; tried < TRIES; tried++) {
-    const port = randomInt(LOWEST, HIGHEST);
+    const port = randomInt(lowest, highest + 1);
     if (!except.has(port) && (await isFree(port, host))) return port;
   }
-  throw new LaunchError('PORT_TAKEN', `no free port between ${LOWEST} and ${HIGHEST} on ${host}`);
+  throw new LaunchError('PORT_TAKEN', `no free port between ${lowest} and ${highest} on ${host}`);
 }
 
 async function isFree(port: number, host: string): Promise<boolean> {

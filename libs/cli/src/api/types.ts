@@ -38,6 +38,20 @@ export interface OpenQuestion {
   readonly deadline: string;
 }
 
+export interface OpenApproval {
+  readonly id: string;
+  readonly session_id: string;
+  readonly title: string;
+  readonly route: string;
+  readonly agent: string;
+  readonly tool: string;
+  readonly arguments: string;
+  readonly digest: string;
+  readonly approvers: readonly string[];
+  readonly asked_at: string;
+  readonly expires_at: string;
+}
+
 export interface Figure {
   readonly count: number;
   readonly exact: boolean;
@@ -47,7 +61,12 @@ export interface Overview {
   readonly sessions: {
     readonly queued: Figure;
     readonly running: Figure;
-    readonly waiting_for: { readonly person: Figure; readonly model: Figure; readonly process: Figure };
+    readonly waiting_for: {
+      readonly person: Figure;
+      readonly approval: Figure;
+      readonly model: Figure;
+      readonly process: Figure;
+    };
   };
   readonly last_hour: {
     readonly failed: Figure;

@@ -1,4 +1,5 @@
 import type { Command } from '../command-line/command.ts';
+import { approvalsList, approve, deny } from './approvals.ts';
 import { completionNames, completionOf } from './completion.ts';
 import { configCheck, configReload } from './config.ts';
 import { openConsole } from './console.ts';
@@ -40,6 +41,9 @@ export const commands: readonly Command[] = [
   message,
   questionsList,
   answer,
+  approvalsList,
+  approve,
+  deny,
   cancel,
   resume,
   erase,

@@ -75,7 +75,7 @@ describe('angelia init --yes', () => {
     const run = await runRecorded(['init', '--yes', '--skip-check'], {
       cwd: directory,
       input: '',
-      env: { INBOX_TOKEN: `all ' of " the \` signs` },
+      env: { INBOX_TOKEN: `all'of"the\`signs-in-one-secret` },
     });
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('.env cannot hold');

@@ -20,6 +20,7 @@ export const overview = defineCommand({
           ['queued', countText(sessions.queued)],
           ['running', countText(sessions.running)],
           ['wait for a person', countText(sessions.waiting_for.person)],
+          ['wait for an approval', countText(sessions.waiting_for.approval)],
           ['wait for a model', countText(sessions.waiting_for.model)],
           ['wait for a process', countText(sessions.waiting_for.process)],
           ['failed (1 h)', countText(hour.failed)],

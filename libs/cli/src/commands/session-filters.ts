@@ -10,7 +10,7 @@ export const sessionFilters = {
   },
   'waiting-for': {
     value: 'what',
-    values: ['person', 'model', 'process'],
+    values: ['person', 'approval', 'model', 'process'],
     summary: 'only sessions that wait for this',
   },
   outcome: {

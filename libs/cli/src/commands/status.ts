@@ -98,6 +98,15 @@ function sessionFields(session: Session, { out, runtime }: Context): string {
             'warn',
           ] as [string, string, Tone],
         ]),
+    ...(session.approval === undefined
+      ? []
+      : [
+          [
+            'approval',
+            `of ${session.approval.tool}, open until ${at(session.approval.expires_at)}: angelia approve ${session.approval.id}`,
+            'warn',
+          ] as [string, string, Tone],
+        ]),
     ['created', at(session.created_at)],
     ['last activity', at(session.last_activity_at)],
     [

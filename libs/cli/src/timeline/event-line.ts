@@ -34,6 +34,7 @@ const WARN = new Set([
   'run.put-off',
   'run.cancelled',
   'delivery.dropped',
+  'approval.expired',
 ]);
 const GOOD = new Set(['session.final-response', 'delivery.succeeded']);
 
@@ -73,6 +74,11 @@ const describers: Readonly<Record<string, (data: Data) => string>> = {
   'clarification.answered': (d) => `${d.answer} (by ${d.by})`,
   'clarification.timed-out': () => 'nobody answered',
   'clarification.superseded': () => 'not answered: the user sent something else',
+  'approval.requested': (d) => `${d.tool} ${d.arguments} (${d.approval_id})`,
+  'approval.decided': (d) =>
+    `${d.decision === 'approve' ? 'approved' : 'denied'} by ${d.actor}${d.scope === 'session' ? ', for the session' : ''}${d.reason ? `: ${d.reason}` : ''}`,
+  'approval.expired': (d) =>
+    d.reason === 'superseded' ? 'not decided: a newer turn came' : 'nobody decided in time',
   'session.final-response': (d) => `${d.outcome}${d.silent === true ? ', silent' : ''}: ${d.text}`,
   'run.failed': (d) => `${d.code}: ${d.message}`,
   'run.cancelled': (d) => `by ${d.by}`,

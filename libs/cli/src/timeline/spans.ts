@@ -165,6 +165,21 @@ export function spansOf(events: readonly SessionEvent[]): Span[] {
       case 'clarification.superseded':
         finish((key) => key === `question ${data.clarification_id}`, event, 'superseded');
         break;
+      case 'approval.requested':
+        finish(run(data.generation), event, 'asked');
+        begin(`approval ${data.approval_id}`, event, {
+          kind: 'question',
+          name: 'approval',
+          level: 0,
+          note: `${text(data.tool)} ${text(data.arguments)}`,
+        });
+        break;
+      case 'approval.decided':
+        finish((key) => key === `approval ${data.approval_id}`, event, text(data.decision), text(data.actor));
+        break;
+      case 'approval.expired':
+        finish((key) => key === `approval ${data.approval_id}`, event, 'expired');
+        break;
       case 'webhook.coalesced':
         mark(event, { kind: 'mark', name: 'webhook joined', note: text(data.delivery_id) });
         break;

@@ -56,12 +56,23 @@ export function routeAgentProblems(config: Config, name: string, route: RouteCon
     return [{ place: `routes.${name}.agent`, reason }];
   }
   const own = toolsetsOf(agent);
-  return (route.toolsets ?? [])
-    .filter((toolset) => !own.includes(toolset))
-    .map((toolset) => ({
-      place: `routes.${name}.toolsets`,
-      reason: `agent \`${route.agent}\` does not have the toolset \`${toolset}\`. A route can only use toolsets of its agent.`,
-    }));
+  const noTools =
+    route.tools === undefined || agent.kind === 'llm'
+      ? []
+      : [
+          {
+            place: `routes.${name}.tools`,
+            reason: `agent \`${route.agent}\` is of kind ${agent.kind} and has no tools of ours. Remove this key.`,
+          },
+        ];
+  return noTools.concat(
+    (route.toolsets ?? [])
+      .filter((toolset) => !own.includes(toolset))
+      .map((toolset) => ({
+        place: `routes.${name}.toolsets`,
+        reason: `agent \`${route.agent}\` does not have the toolset \`${toolset}\`. A route can only use toolsets of its agent.`,
+      })),
+  );
 }
 
 /** A secret that cannot sign would fail every run. */

@@ -55,6 +55,11 @@ function refused(name: string, problems: readonly ConfigProblem[]): CheckedRoute
 function operatorOnlyProblems(definition: Readonly<Record<string, unknown>>): ConfigProblem[] {
   const reason = 'this key reads files of the host. Only a route of the config file may have it.';
   const problems: ConfigProblem[] = [];
+  if (definition.tools !== undefined) {
+    const why =
+      'the rules of a route come before those of its agent, and could allow what they ask about. Only a route of the config file may have it.';
+    problems.push({ place: 'tools', reason: why });
+  }
   for (const key of ['script', 'retry_on_script_failure']) {
     if (definition[key] !== undefined) problems.push({ place: key, reason });
   }

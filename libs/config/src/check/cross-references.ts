@@ -97,7 +97,7 @@ function editProblems(place: string, { deliver, interim }: RouteConfig): ConfigP
 }
 
 /** Keys that only an agent acts on. Accepted and ignored, they would look as if they did something (no-silent-downgrade). */
-const AGENT_KEYS = ['toolsets', 'coalesce', 'session_key', 'on_busy', 'max_concurrency'] as const;
+const AGENT_KEYS = ['toolsets', 'tools', 'coalesce', 'session_key', 'on_busy', 'max_concurrency'] as const;
 
 function deliverOnlyProblems(name: string, route: RouteConfig): ConfigProblem[] {
   if (!route.deliver_only) return [];

@@ -26,6 +26,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/approvals/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A request for approval, on a page where it can be decided
+         * @description The link works once, as long as its request is open. 403: the `approvers` of the request do not include `link`. 404: the link is not one of ours. 409: the request has other arguments than those that were read. 410: somebody decided, or it has expired, and the answer says so. The answer is a page unless the client asks for JSON.
+         */
+        get: operations["getApprovalsToken"];
+        put?: never;
+        /**
+         * Approve or deny the call; the run continues
+         * @description The link works once, as long as its request is open. 403: the `approvers` of the request do not include `link`. 404: the link is not one of ours. 409: the request has other arguments than those that were read. 410: somebody decided, or it has expired, and the answer says so. The answer is a page unless the client asks for JSON.
+         */
+        post: operations["postApprovalsToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/callbacks/{token}": {
         parameters: {
             query?: never;
@@ -150,6 +174,43 @@ export interface paths {
         get: operations["getReadyz"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Open requests for approval of all sessions, the oldest first; a moment behind the log */
+        get: operations["getApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve or deny a tool call
+         * @description A request is decided once. What runs is what was approved, with exactly these arguments and at most once. 404: there is no such request. 409: it is closed, and the answer says by whom or why.
+         */
+        post: operations["postApprovalsId"];
         delete?: never;
         options?: never;
         head?: never;
@@ -869,9 +930,39 @@ export interface components {
             /** Format: uuid */
             session_id: string;
         };
+        Approval: {
+            agent: string;
+            /** @description JSON, exactly as the model wrote it: this is what runs if it is approved */
+            arguments: string;
+            digest: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            /** Format: uuid */
+            session_id: string;
+            title: string;
+            tool: string;
+        };
         CallbackTaken: {
             /** Format: uuid */
             session_id: string;
+        };
+        ClosedApproval: {
+            /** @description if somebody decided */
+            decided: {
+                /** Format: date-time */
+                at: string;
+                /** @description the actor */
+                by: string;
+                /** @enum {string} */
+                decision: "approve" | "deny";
+                reason: string | null;
+                /** @enum {string} */
+                scope: "once" | "session";
+            } | null;
+            error: string;
+            /** @enum {string} */
+            reason: "decided" | "expired" | "superseded" | "ended" | "arguments_changed";
         };
         ClosedQuestion: {
             /** @description if somebody answered */
@@ -935,6 +1026,10 @@ export interface components {
             /** @description pass it as `cursor` to get the next page; null on the last page */
             next_cursor: string | null;
         };
+        DecisionTaken: {
+            /** Format: uuid */
+            session_id: string;
+        };
         Delivery: {
             attempts: number;
             /** Format: date-time */
@@ -942,7 +1037,7 @@ export interface components {
             /** @description `<session id>.<version of the output>` */
             id: string;
             /** @enum {string} */
-            kind: "interim-status" | "clarification" | "final-response";
+            kind: "interim-status" | "clarification" | "approval" | "final-response";
             /** @description while pending: when it is due, or when the attempt in flight becomes unknown */
             next_attempt_at: string | null;
             /** @description version of the output in its session */
@@ -1053,10 +1148,37 @@ export interface components {
         HtmlPage: string;
         HttpTargetBody: {
             /**
+             * @description only on an `interim-status` that asks for an approval: the text says how to decide
+             * @constant
+             */
+            approval?: true;
+            /**
              * @description only on an `interim-status` that is a question: the text has the link to answer it
              * @constant
              */
             clarification?: true;
+            /** @description the same fields again, where libraries of Standard Webhooks look for them */
+            data: {
+                /**
+                 * @description only on an `interim-status` that asks for an approval: the text says how to decide
+                 * @constant
+                 */
+                approval?: true;
+                /**
+                 * @description only on an `interim-status` that is a question: the text has the link to answer it
+                 * @constant
+                 */
+                clarification?: true;
+                /** @description of the webhook that started the session */
+                delivery_id: string;
+                route: string;
+                /** Format: uuid */
+                session_id: string;
+                /** @description Markdown, whole */
+                text: string;
+                /** @description of the output in its session; outputs come in this order */
+                version: number;
+            };
             /** @description of the webhook that started the session */
             delivery_id: string;
             /** @description an earlier attempt may have arrived: look for `webhook-id` among those that you have taken */
@@ -1066,6 +1188,11 @@ export interface components {
             session_id: string;
             /** @description Markdown, whole */
             text: string;
+            /**
+             * Format: date-time
+             * @description when the output was written; the same on every attempt
+             */
+            timestamp: string;
             /**
              * @description `interim-status`: more follows. `final-response`: the answer to the turn
              * @enum {string}
@@ -1143,6 +1270,20 @@ export interface components {
             /** @description the question that is meant, as in GET /v1/questions: a later question is not answered by mistake */
             clarification_id: string;
         };
+        NewDecision: {
+            /** @enum {string} */
+            decision: "approve" | "deny";
+            /** @description of the arguments that were read: refused if the request has others */
+            digest?: string;
+            /** @description the model reads it if the call is denied */
+            reason?: string;
+            /**
+             * @description `session`: also later calls of this tool in this session that the same rule asks about
+             * @default once
+             * @enum {string}
+             */
+            scope: "once" | "session";
+        };
         NewJob: {
             /**
              * @description `replay` is not available yet
@@ -1163,6 +1304,16 @@ export interface components {
             };
         };
         NewMessage: {
+            /**
+             * @description at most 4, 4 MiB of base64 in all, within `limits.max_body_bytes`; models with `images: true` see them during this turn, others read a note
+             * @default []
+             */
+            images: {
+                /** Format: base64 */
+                data: string;
+                /** @enum {string} */
+                mime_type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+            }[];
             /**
              * @description this is not the answer to an open question: the question is closed, the turn that asked it is cancelled, and this message runs next
              * @default false
@@ -1201,6 +1352,46 @@ export interface components {
         };
         OpenApiDocument: {
             [key: string]: unknown;
+        };
+        OpenApproval: {
+            agent: string;
+            /** @description who may decide besides this API; empty: whoever has the link */
+            approvers: string[];
+            /** @description JSON, exactly as the model wrote it: this is what runs if it is approved */
+            arguments: string;
+            /** Format: date-time */
+            asked_at: string;
+            call_id: string;
+            /** @description SHA-256 of the arguments as canonical JSON */
+            digest: string;
+            /**
+             * Format: date-time
+             * @description without a decision by then the call is not carried out
+             */
+            expires_at: string;
+            /** @description `<session id>.<n>` */
+            id: string;
+            route: string;
+            /** @description the rule that asks; an approval for the session is for this rule and tool */
+            rule: {
+                match: string | null;
+                tool: string;
+            };
+            /** Format: uuid */
+            session_id: string;
+            /** @description of the session */
+            title: string;
+            tool: string;
+            turn: number;
+        };
+        OpenApprovalPage: {
+            /** @description only with `count=true` */
+            count?: number;
+            /** @description false: at least `count` */
+            count_exact?: boolean;
+            items: components["schemas"]["OpenApproval"][];
+            /** @description pass it as `cursor` to get the next page; null on the last page */
+            next_cursor: string | null;
         };
         OpenQuestion: {
             agent: string;
@@ -1261,6 +1452,7 @@ export interface components {
                 /** @description for anything */
                 waiting: components["schemas"]["Figure"];
                 waiting_for: {
+                    approval: components["schemas"]["Figure"];
                     model: components["schemas"]["Figure"];
                     person: components["schemas"]["Figure"];
                     process: components["schemas"]["Figure"];
@@ -1560,6 +1752,17 @@ export interface components {
             /** @default [] */
             skills: string[];
             title?: string;
+            tools?: {
+                approval_expires_seconds?: number;
+                approvers?: string[];
+                /** @default [] */
+                policy: {
+                    /** @enum {string} */
+                    do: "allow" | "ask" | "deny";
+                    match?: string;
+                    tool: string;
+                }[];
+            };
             toolsets?: string[];
         };
         RouteFilter: {
@@ -1644,6 +1847,13 @@ export interface components {
              * @constant
              */
             answer_cut?: true;
+            /** @description only while a request for approval is open */
+            approval?: {
+                /** Format: date-time */
+                expires_at: string;
+                id: string;
+                tool: string;
+            };
             /** @description only while a question is open */
             clarification?: {
                 /** Format: date-time */
@@ -1704,7 +1914,7 @@ export interface components {
             /** @description version of the last event */
             version: number;
             /** @description only while the status is `waiting`; more values may be added */
-            waiting_for: ("person" | "model" | "process") | null;
+            waiting_for: ("person" | "approval" | "model" | "process") | null;
         };
         SessionId: {
             /** Format: uuid */
@@ -1749,7 +1959,7 @@ export interface components {
              * @description only sessions that wait for this
              * @enum {string}
              */
-            waiting_for?: "person" | "model" | "process";
+            waiting_for?: "person" | "approval" | "model" | "process";
         };
         SessionPage: {
             /** @description only with `count=true` */
@@ -2107,6 +2317,227 @@ export interface operations {
                 headers: {
                     /** @description the methods of this address */
                     Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+        };
+    };
+    getApprovalsToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description signed; as it was delivered with the request */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is open */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+        };
+    };
+    postApprovalsToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description signed; as it was delivered with the request */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDecision"];
+                "application/x-www-form-urlencoded": components["schemas"]["NewDecision"];
+            };
+        };
+        responses: {
+            /** @description taken and durable */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionTaken"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                    "text/html": components["schemas"]["HtmlPage"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -2784,6 +3215,238 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getApprovals: {
+        parameters: {
+            query?: {
+                /** @description also count the open requests */
+                count?: "true" | "false";
+                /** @description opaque: `next_cursor` of the previous page */
+                cursor?: string;
+                /** @description how many, up to 200; 50 if left out */
+                limit?: number;
+                route?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenApprovalPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description any other error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postApprovalsId: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description a repeat with the same key is taken once and gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description of the request, as in GET /v1/approvals */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDecision"];
+            };
+        };
+        responses: {
+            /** @description the session continues */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionId"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Method Not Allowed */
+            405: {
+                headers: {
+                    /** @description the methods of this address */
+                    Allow?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description the request is closed */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClosedApproval"];
+                };
+            };
+            /** @description Payload Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description seconds */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description any other error */
@@ -5651,7 +6314,7 @@ export interface operations {
                 /** @description created before this time */
                 until?: string;
                 /** @description only sessions that wait for this */
-                waiting_for?: "person" | "model" | "process";
+                waiting_for?: "person" | "approval" | "model" | "process";
             };
             header?: never;
             path?: never;
@@ -7348,6 +8011,8 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
+                /** @description `angelia`, unless `targets.http.headers` or the route sets another */
+                "user-agent": string;
                 /** @description the same on every attempt; names the output */
                 "webhook-id": string;
                 /** @description `v1,<base64>`, one or two, separated by a space; only with a secret */

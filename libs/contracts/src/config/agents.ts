@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { notA } from '../validate.ts';
+import { toolsSchema } from './tools.ts';
 import { httpUrl, name, positiveInt, positiveSeconds, seconds } from './values.ts';
 
 const resume = z.strictObject({
@@ -38,6 +39,7 @@ const llmAgent = z.strictObject({
     .string()
     .default('You are a helpful agent. Finish the task you are given and answer with the result.'),
   toolsets: z.array(z.string()).default([]),
+  tools: toolsSchema.optional(),
   max_steps: positiveInt.default(40),
   retry: retry.prefault({}),
   budget: z.strictObject({ max_tokens: positiveInt.default(200_000) }).prefault({}),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { authSchema } from './auth.ts';
 import { filterSchema, filterSizeProblem } from './filters.ts';
+import { toolsSchema } from './tools.ts';
 import { name, positiveInt, positiveSeconds } from './values.ts';
 
 /** No separators and no dots: this is a name and not a path. */
@@ -46,6 +47,8 @@ export const routeSchema = z.strictObject({
     .max(MOST_SKILLS, `the list is too long. A route has at most ${MOST_SKILLS} skills.`)
     .default([]),
   toolsets: z.array(z.string()).optional(),
+  /** Its rules come before those of the agent. */
+  tools: toolsSchema.optional(),
   agent: name.default('default'),
   deliver: z.string().min(1).default('log'),
   deliver_extra: z.record(z.string(), z.unknown()).default({}),

@@ -38,6 +38,13 @@ const target = z.object({
 const usage = z.object({ input_tokens: count, output_tokens: count });
 const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
 
+/** One rule of a tool policy (config/tools.ts). The first that matches decides about a call. */
+const toolRule = z.object({
+  tool: z.string(),
+  match: z.string().optional(),
+  do: z.enum(['allow', 'ask', 'deny']),
+});
+
 const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
 
 const sessionCreated = z.object({
@@ -71,6 +78,14 @@ const sessionCreated = z.object({
   api_route: z.boolean().optional(),
   /** Random seed of the marks around untrusted text in prompts. Missing in older events: no marks. */
   fence_seed: z.string().min(1).optional(),
+  /** What its tools may do without asking: the rules of the route, then those of the agent. Missing: whatever is granted. */
+  tools: z
+    .object({
+      policy: z.array(toolRule),
+      approvers: z.array(z.string()),
+      approval_expires_seconds: z.number().positive(),
+    })
+    .optional(),
 });
 
 /** One row of the conversation that the model sees. */
@@ -156,6 +171,8 @@ const toolStarted = z.object({
   arguments: z.string(),
   /** The process whose end this call waits for. While the call is open, the end becomes no notice. */
   waits_for: z.string().nullable().default(null),
+  /** The approval that lets it run, and the digest of the arguments that it is for. Missing: it needed none. */
+  approval: z.object({ approval_id: z.string(), digest: z.string() }).optional(),
 });
 
 const toolFinished = z.object({
@@ -223,6 +240,40 @@ const clarificationTimedOut = z.object({ clarification_id: z.string() });
 
 /** Somebody asked for something else instead of answering. The next event cancels the turn. */
 const clarificationSuperseded = z.object({ clarification_id: z.string() });
+
+/** A tool call needs the approval of a person. The session waits without a run (invariant approved-is-what-runs). */
+const approvalRequested = z.object({
+  generation: ordinal,
+  turn: ordinal,
+  /** `<session id>.<n>`: the n-th request of the session. */
+  approval_id: z.string(),
+  call_id: z.string(),
+  tool: z.string(),
+  /** Exactly as the model wrote them. */
+  arguments: z.string(),
+  /** SHA-256, in hexadecimal, of the arguments as canonical JSON. What runs must have the same. */
+  digest: z.string(),
+  /** The rule that asks. An approval for the session is for this rule and tool. */
+  rule: z.object({ tool: z.string(), match: z.string().nullable() }),
+  /** Who may decide besides the admin token. Empty: whoever has the link. */
+  approvers: z.array(z.string()),
+  expires_at: isoTime,
+});
+
+const approvalDecided = z.object({
+  approval_id: z.string(),
+  decision: z.enum(['approve', 'deny']),
+  /** `once`: this call. `session`: also later calls of the tool in this session that the same rule asks about. */
+  scope: z.enum(['once', 'session']),
+  /** Who decided: `api`, `link`, whoever is signed in to the console, or `<platform>:<user id>` of a chat. */
+  actor: z.string(),
+  way: z.enum(['api', 'console', 'link', 'chat']),
+  /** For the model. */
+  reason: z.string().nullable().default(null),
+});
+
+/** `time`: nobody decided in time. `superseded`: a newer turn replaces the one that asked. Either way the call does not run. */
+const approvalExpired = z.object({ approval_id: z.string(), reason: z.enum(['time', 'superseded']) });
 
 const finalResponse = z.object({
   /** null: not appended by a run (deliver_only, expiry of a turn without a runner). */
@@ -396,6 +447,9 @@ export const eventSchemas = {
   'clarification.answered': clarificationAnswered,
   'clarification.timed-out': clarificationTimedOut,
   'clarification.superseded': clarificationSuperseded,
+  'approval.requested': approvalRequested,
+  'approval.decided': approvalDecided,
+  'approval.expired': approvalExpired,
   'session.final-response': finalResponse,
   'run.failed': runFailed,
   'run.cancelled': runCancelled,
@@ -449,5 +503,6 @@ export function isEventType(type: string): type is EventType {
 export const outputTypes = [
   'session.interim-status',
   'clarification.requested',
+  'approval.requested',
   'session.final-response',
 ] as const satisfies readonly EventType[];

@@ -8,7 +8,7 @@ const PUBLIC_TYPES = `
   run.failed run.cancelled run.interrupted delivery.attempted delivery.chunk-taken delivery.succeeded delivery.failed
   delivery.dead delivery.dropped delivery.retry-requested process.started process.matched process.exited process.lost
   process.completion-consumed session.ended context.compressed process.kill-requested clarification.superseded
-  run.put-off webhook.placeholder-missing`
+  run.put-off webhook.placeholder-missing approval.requested approval.decided approval.expired`
   .trim()
   .split(/\s+/);
 
@@ -65,6 +65,7 @@ describe('event types', () => {
     expect(outputTypes).toEqual([
       'session.interim-status',
       'clarification.requested',
+      'approval.requested',
       'session.final-response',
     ]);
   });

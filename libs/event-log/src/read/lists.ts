@@ -61,27 +61,33 @@ interface QuestionPage extends QuestionFilter {
   readonly cursor?: string | undefined;
 }
 
+/** A question, or a request for approval. */
 export interface ListedQuestion {
   readonly sessionId: string;
   readonly route: string;
   readonly agent: string;
   readonly title: string;
   readonly askedAt: number;
-  /** Of `clarification.requested`: the views hold no long texts. */
+  /** Of the event that asks: the views hold no long texts. */
   readonly data: unknown;
 }
 
 /** A question is in the log before it is in the views, so the join leaves none out. */
-const QUESTIONS: Statement = {
-  name: 'open_questions',
-  text: `SELECT s.session_id, s.route, s.agent, s.title, date_part('epoch', s.waiting_since) * 1000, e.data
-         FROM (SELECT * FROM angelia.sessions s
-               WHERE s.waiting_for = 'person' AND ($1::text IS NULL OR s.route = $1)
-                 AND (s.waiting_since, s.session_id) > (to_timestamp($2::float8 / 1000), $3::text)
-               ORDER BY s.waiting_since, s.session_id LIMIT $4) s
-         JOIN angelia.events e ON e.stream_id = s.session_id AND e.version = (s.state #>> '{clarification,output}')::int
-         ORDER BY s.waiting_since, s.session_id`,
-};
+const QUESTIONS = openOnes('open_questions', 'person', 'clarification');
+const APPROVALS = openOnes('open_approvals', 'approval', 'approval');
+
+function openOnes(name: string, waitingFor: string, key: string): Statement {
+  return {
+    name,
+    text: `SELECT s.session_id, s.route, s.agent, s.title, date_part('epoch', s.waiting_since) * 1000, e.data
+           FROM (SELECT * FROM angelia.sessions s
+                 WHERE s.waiting_for = '${waitingFor}' AND ($1::text IS NULL OR s.route = $1)
+                   AND (s.waiting_since, s.session_id) > (to_timestamp($2::float8 / 1000), $3::text)
+                 ORDER BY s.waiting_since, s.session_id LIMIT $4) s
+           JOIN angelia.events e ON e.stream_id = s.session_id AND e.version = (s.state #>> '{${key},output}')::int
+           ORDER BY s.waiting_since, s.session_id`,
+  };
+}
 
 /** Lists come from the views, which may be a moment behind. A single session is folded from its stream instead. */
 export class Lists {
@@ -122,6 +128,14 @@ export class Lists {
     const [since, id] = decodeCursor(cursor, 2) ?? [0, ''];
     await this.#version.check();
     const rows = await this.#pool.query(QUESTIONS, [route ?? null, since, id, limit + 1]);
+    return toPage(rows, limit, toListedQuestion, (row) => [row.askedAt, row.sessionId]);
+  }
+
+  /** Open requests for approval, the oldest first. @throws InvalidCursor, ViewsOutdated */
+  async approvals({ route, limit, cursor }: QuestionPage): Promise<Page<ListedQuestion>> {
+    const [since, id] = decodeCursor(cursor, 2) ?? [0, ''];
+    await this.#version.check();
+    const rows = await this.#pool.query(APPROVALS, [route ?? null, since, id, limit + 1]);
     return toPage(rows, limit, toListedQuestion, (row) => [row.askedAt, row.sessionId]);
   }
 

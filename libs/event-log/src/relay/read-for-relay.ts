@@ -23,11 +23,18 @@ export interface RelayPage {
  * what publishing the hint again costs the relay and the bus.
  */
 const ACTED_UPON = {
-  'run.started': ['session.created', 'turn.requested', 'run.interrupted', 'clarification.answered'],
+  'run.started': [
+    'session.created',
+    'turn.requested',
+    'run.interrupted',
+    'clarification.answered',
+    'approval.decided',
+  ],
   'delivery.attempted': [
     'session.final-response',
     'session.interim-status',
     'clarification.requested',
+    'approval.requested',
     'delivery.retry-requested',
   ],
   'tool.finished': ['tool.started'],

@@ -379,6 +379,14 @@ export const metrics = {
     bounds: CALLS,
     from: leader,
   }),
+  approvalSeconds: new Histogram({
+    name: 'angelia_approval_seconds',
+    help: 'How long requests for approval were open, by what became of them. `expired`: nobody decided in time.',
+    unit: 's',
+    labels: { outcome: oneOf('approved', 'denied', 'expired', 'superseded') },
+    bounds: WAITS,
+    from: leader,
+  }),
   statuses: new Counter({
     name: 'angelia_interim_statuses_total',
     help: 'Interim statuses by kind.',

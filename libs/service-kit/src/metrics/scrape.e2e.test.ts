@@ -39,10 +39,26 @@ beforeAll(async () => {
         spare: { provider: 'openai-compatible', base_url: model.baseUrl, model: 'm2', api_key: 'test-key' },
       },
       // Statuses are not sent, so that the retried output is the answer.
-      routes: { hook: testRoute(sink.url, { interim: 'off' }) },
+      routes: {
+        hook: testRoute(sink.url, { interim: 'off' }),
+        asks: testRoute(sink.url, { tools: { policy: [{ tool: 'terminal', do: 'ask' }] } }),
+      },
       agent: { toolsets: ['terminal'], fallback_models: ['spare'] },
     }),
   });
+  // A call that a person denies.
+  model.next(callTool('terminal', { command: 'true' }), say('not allowed'));
+  const asking = await stack.post({ route: 'asks', body: { text: 'may I' } });
+  const approval = await eventually(async () => {
+    const { items } = await stack.adminGet<{ items: { id: string }[] }>('/v1/approvals');
+    return items[0];
+  });
+  await fetch(new URL(`/v1/approvals/${approval.id}`, stack.baseUrl), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ decision: 'deny' }),
+  });
+  await stack.waitForEnd(asking.sessionId, { settled: true });
   // A fallback, a tool, a status, a retried delivery: one session of everything.
   model.next(fail(400), callTool('terminal', { command: 'true' }), say('done'));
   sink.next(answer(503));
@@ -53,8 +69,8 @@ beforeAll(async () => {
   expect((await stack.post({ body: { text: 'x' }, secret: 'wrong' })).status).toBe(401);
   for (let n = 0; n < 20; n += 1) await stack.post({ route: `scan-${n}`, body: {} });
   // The projection may be a moment behind.
-  await eventually(async () => sum(await everywhere(), 'angelia_time_to_delivered_seconds_count') === 1, {
-    describe: 'the delivery counted',
+  await eventually(async () => sum(await everywhere(), 'angelia_time_to_delivered_seconds_count') === 2, {
+    describe: 'the deliveries counted',
   });
   byService = Object.fromEntries(
     await Promise.all(serviceNames.map(async (name) => [name, await samplesOf(name)] as const)),
@@ -121,8 +137,9 @@ describe('/metrics', () => {
     expect(counted('angelia_time_to_start_seconds_count', 'route="hook"')).toBe(1);
     expect(counted('angelia_time_to_first_status_seconds_count', 'route="hook"')).toBe(1);
     expect(counted('angelia_time_to_final_seconds_count', 'route="hook"')).toBe(1);
-    expect(counted('angelia_runs_total', 'agent="default"', 'outcome="succeeded"')).toBe(1);
-    expect(counted('angelia_steps_total', 'outcome="tools"')).toBe(1);
+    expect(counted('angelia_runs_total', 'agent="default"', 'outcome="succeeded"')).toBe(2);
+    expect(counted('angelia_approval_seconds_count', 'outcome="denied"')).toBe(1);
+    expect(counted('angelia_steps_total', 'outcome="tools"')).toBe(2);
     expect(counted('angelia_tool_calls_total', 'tool="terminal"', 'outcome="ok"')).toBe(1);
     expect(counted('angelia_model_call_seconds_count', 'model="main"', 'outcome="refused"')).toBe(1);
     expect(counted('angelia_model_call_seconds_count', 'model="spare"', 'outcome="ok"')).toBe(2);

@@ -82,6 +82,9 @@ export function countMeasure(measured: Measure): void {
       );
       break;
     }
+    case 'approval':
+      metrics.approvalSeconds.observe({ outcome: measured.outcome }, measured.ms / 1000);
+      break;
     case 'status':
       metrics.statuses.add({ kind: measured.kind });
       break;

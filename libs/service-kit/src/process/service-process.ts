@@ -6,6 +6,7 @@ import {
   publicUrlWarning,
   type RunningConfig,
   StartupError,
+  uncheckedCommandWarnings,
 } from '@angelia/config';
 import { CONFIG_PING_SUBJECT } from '@angelia/contracts';
 import type { Type } from '@nestjs/common';
@@ -141,6 +142,7 @@ function followConfig({ config, reloads, bus, environment, logger }: ServiceRunt
     const warn = () => {
       const warning = publicUrlWarning(config.current, environment);
       if (warning !== null) logger.warn({}, warning);
+      for (const line of uncheckedCommandWarnings(config.current)) logger.warn({}, line);
     };
     warn();
     config.onTaken(warn);

@@ -195,6 +195,9 @@ export function retryDelivery(state: SessionState, command: RetryDelivery): Deci
   if (output.kind === 'clarification' && state.clarification?.output !== output.output) {
     return refuse('too_late', 'the question is closed');
   }
+  if (output.kind === 'approval' && state.approval?.output !== output.output) {
+    return refuse('too_late', 'the request for approval is closed');
+  }
   return accept(fact('delivery.retry-requested', { output: output.output, by: command.by }));
 }
 

@@ -83,6 +83,8 @@ function dropReason(state: SessionState, output: OpenOutput): string | null {
       return null;
     case 'clarification':
       return state.clarification?.output === output.output ? null : 'the question is closed';
+    case 'approval':
+      return state.approval?.output === output.output ? null : 'the request for approval is closed';
     case 'interim-status':
       if (state.created?.interim === 'off') return 'interim statuses are off';
       if (!hadItsAttempt(output)) return null;

@@ -6,6 +6,7 @@ export function applySessionEnded(draft: StateDraft, data: EventData<'session.en
   draft.run = null;
   draft.turns = [];
   draft.clarification = null;
+  draft.approval = null;
   // Nothing starts after the end, so no notice is sent either.
   draft.processes = draft.processes.map((process) =>
     isUntold(process) ? { ...process, untold: null } : process,

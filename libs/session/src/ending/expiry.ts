@@ -1,4 +1,5 @@
 import type { SessionFact } from '@angelia/contracts';
+import { expireApproval } from '../approvals/decide-approvals.ts';
 import { type Accepted, accept, type Decision, fact, refuse } from '../decision.ts';
 import { refuseUnlessOpen } from '../guards.ts';
 import { keepsOpen, type OpenClarification, type SessionState } from '../state.ts';
@@ -11,7 +12,14 @@ import { sessionEnded, withEnd } from './decide-ending.ts';
  * It records `run.failed` (a code for the operator), the final response (a sentence for the user), and the end of the
  * session if nothing more can come. A turn that ran out of attempts has failed. A turn that ran out of time has expired.
  */
-export type ExpiryReason = 'stale' | 'attempts' | 'interrupted' | 'queue' | 'clarification' | 'process';
+export type ExpiryReason =
+  | 'stale'
+  | 'attempts'
+  | 'interrupted'
+  | 'queue'
+  | 'clarification'
+  | 'approval'
+  | 'process';
 
 export interface Expire {
   readonly type: 'expire';
@@ -24,7 +32,10 @@ export interface Expire {
   readonly text?: string;
 }
 
-const userTexts: Record<ExpiryReason, string> = {
+/** A turn whose approval expired goes on, and the model is told. */
+type LastReason = Exclude<ExpiryReason, 'approval'>;
+
+const userTexts: Record<LastReason, string> = {
   stale:
     'Sorry, the work on this stopped and was not resumed in time. Please send it again if it is still wanted.',
   attempts: 'Sorry, this could not be finished: the work on it stopped several times.',
@@ -35,7 +46,7 @@ const userTexts: Record<ExpiryReason, string> = {
   process: 'A background process is still running. Its result will not be reported.',
 };
 
-const codes: Record<ExpiryReason, string> = {
+const codes: Record<LastReason, string> = {
   stale: 'stale',
   attempts: 'attempts',
   interrupted: 'interrupted',
@@ -63,6 +74,7 @@ export function expire(state: SessionState, command: Expire): Decision {
       ? refuse('clarification_closed', 'no question is open')
       : timedOutWithoutAnswer(state, state.clarification, command.text);
   }
+  if (command.reason === 'approval') return expireApproval(state);
   return withEnd(state, expired(state, head.turn, command.reason, command.text));
 }
 
@@ -77,7 +89,7 @@ export function timedOutWithoutAnswer(
   return withEnd(state, [timedOut, ...expired(state, clarification.turn, 'clarification', text)]);
 }
 
-function expired(state: SessionState, turn: number, reason: ExpiryReason, text?: string): SessionFact[] {
+function expired(state: SessionState, turn: number, reason: LastReason, text?: string): SessionFact[] {
   const generation = state.run?.generation ?? null;
   return [
     fact('run.failed', { generation, turn, code: codes[reason], message: `expired: ${reason}` }),

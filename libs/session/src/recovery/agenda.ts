@@ -1,5 +1,5 @@
 import { deliveryPlan } from '../deliveries/delivery-plan.ts';
-import { type SessionState, waitingPutOff } from '../state.ts';
+import { openApproval, type SessionState, waitingPutOff } from '../state.ts';
 import { agentTools } from '../steps/agent-calls.ts';
 import { processesAwaitedUntil } from './recover.ts';
 
@@ -38,6 +38,8 @@ export function agenda(state: SessionState): Agenda {
 function runDue(state: SessionState): number | null {
   if (state.created === null || state.ended !== null || state.run !== null) return null;
   if (state.clarification !== null) return state.clarification.deadline;
+  const approval = openApproval(state);
+  if (approval !== null) return approval.expiresAt;
   const head = state.turns[0];
   if (head === undefined) return processesAwaitedUntil(state) ?? state.lastActivityAt;
   if (head.startedAt !== null) {

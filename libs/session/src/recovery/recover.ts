@@ -1,6 +1,13 @@
 import type { ExpiryReason } from '../ending/expiry.ts';
 import { fold } from '../evolve.ts';
-import { keepsOpen, type OpenTurn, type SessionState, type StreamEvent, waitingPutOff } from '../state.ts';
+import {
+  keepsOpen,
+  type OpenTurn,
+  openApproval,
+  type SessionState,
+  type StreamEvent,
+  waitingPutOff,
+} from '../state.ts';
 import { seconds } from '../time.ts';
 
 /**
@@ -11,6 +18,7 @@ import { seconds } from '../time.ts';
  *   ended, or no such session                    nothing
  *   a question is open                           wait for its deadline, then expire (depending on `on_timeout` the expiry
  *                                                ends the turn, or it goes on with the next verdict)
+ *   a request for approval is open               wait for its expiry, then expire it; the turn goes on
  *   every turn is answered                       wait for the watched processes, at most until their deadline
  *   the first turn never started                 resume, however long ago it was requested; but not before `start_after`,
  *                                                and after its queue deadline it expires
@@ -56,7 +64,7 @@ export type Recovery =
   | { readonly action: 'expire'; readonly reason: ExpiryReason; readonly turn: number | null }
   | { readonly action: 'nothing'; readonly reason: 'unknown' | 'ended' };
 
-type WaitReason = 'lease' | 'start_after' | 'clarification' | 'model' | 'process';
+type WaitReason = 'lease' | 'start_after' | 'clarification' | 'approval' | 'model' | 'process';
 
 export function recover(
   source: SessionState | readonly StreamEvent[],
@@ -73,6 +81,13 @@ export function recover(
     return now < clarification.deadline
       ? { action: 'wait', until: clarification.deadline, reason: 'clarification' }
       : expire('clarification', clarification.turn);
+  }
+
+  const approval = openApproval(state);
+  if (approval !== null) {
+    return now < approval.expiresAt
+      ? { action: 'wait', until: approval.expiresAt, reason: 'approval' }
+      : expire('approval', approval.turn);
   }
 
   const head = state.turns[0];

@@ -2,7 +2,7 @@ import type { EventData } from '@angelia/contracts';
 import { accept, type Decision, fact, refuse } from '../decision.ts';
 import { withEnd } from '../ending/decide-ending.ts';
 import { refuseUnlessOpen, requireOpenRun } from '../guards.ts';
-import type { SessionState } from '../state.ts';
+import { openApproval, type SessionState } from '../state.ts';
 import { iso } from '../time.ts';
 
 /**
@@ -13,7 +13,7 @@ import { iso } from '../time.ts';
  *   open(n) --model.responded, tool.*--> open(n)         its steps: steps/decide-steps.ts
  *   open(n) --run.interrupted--> (none)                  resumed by `recover`, not counted as an attempt
  *   open(n) --run.put-off--> (none)                      no model can be used; `recover` waits, not counted as an attempt
- *   open(n) --clarification.requested--> (none)          the session waits without holding a runner
+ *   open(n) --clarification.requested--> (none), and approval.requested: the session waits without holding a runner
  *   open(n) --final-response--> (none)                   answered; preceded by `run.failed` if it failed
  *   open(n) --run.cancelled--> (none)
  */
@@ -69,6 +69,7 @@ export function startRun(state: SessionState, command: StartRun): Decision {
     );
   }
   if (state.clarification !== null) return refuse('waiting_for_answer', 'the question has no answer yet');
+  if (openApproval(state) !== null) return refuse('waiting_for_answer', 'the request has no decision yet');
   if (state.run !== null && !command.takeover) {
     return refuse('run_open', `generation ${state.run.generation} is at work (${state.run.runner})`);
   }

@@ -1,4 +1,5 @@
 import type { EventData, ToolCall } from '@angelia/contracts';
+import { permissionOf } from '../approvals/permission.ts';
 import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
 import { refuseUnlessOpen, requireOpenRun } from '../guards.ts';
 import { waitsFor } from '../processes/decide-processes.ts';
@@ -9,6 +10,7 @@ import type { SessionState } from '../state.ts';
  *
  *   model.responded with tool calls; each call: asked --tool.started--> started --tool.finished--> done
  *   asked --clarification.requested--> waiting --answered | timed-out | superseded--> done
+ *   asked --approval.requested--> waiting --approved--> asked, and may start | denied | expired--> done
  *
  * Each step is an event, so that another runner can continue after the last one. A call that was started and has no
  * result is never started again (C14). Its result may still come from the watcher; if not, the model is told that the
@@ -94,6 +96,12 @@ export function startTool(state: SessionState, command: StartTool): Decision {
           `generation ${call.startedIn} started call ${call.id}: its outcome is unknown`,
         );
   }
+  const permission = permissionOf(state, command);
+  if (permission.kind === 'denied') return refuse('call_denied', `the policy denies call ${call.id}`);
+  if (permission.kind !== 'allowed') {
+    return refuse('approval_missing', `call ${call.id} was not approved with these arguments`);
+  }
+  const { approval } = permission;
   return accept(
     fact('tool.started', {
       generation: run.generation,
@@ -102,6 +110,7 @@ export function startTool(state: SessionState, command: StartTool): Decision {
       tool: command.tool,
       arguments: command.arguments,
       waits_for: waitsFor(command.tool, command.arguments),
+      ...(approval === null ? {} : { approval: { approval_id: approval.id, digest: approval.digest } }),
     }),
   );
 }
@@ -117,7 +126,7 @@ export function finishTool(state: SessionState, command: FinishTool): Decision {
     return refuse('call_closed', `call ${command.callId} is not open`);
   }
   if (call.status === 'done') return alreadyDone;
-  if (call.status === 'waiting') return refuse('call_closed', `call ${call.id} waits for an answer`);
+  if (call.status === 'waiting') return refuse('call_closed', `call ${call.id} waits for a person`);
   if (call.status === 'asked' && command.generation === null) {
     return refuse('unknown_call', `call ${call.id} was not started`);
   }

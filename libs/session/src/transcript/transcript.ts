@@ -25,6 +25,8 @@ export const UNKNOWN_RESULT =
   'It may have taken effect. Check before you do it again.';
 const NOT_RUN_RESULT = 'This call was not carried out.';
 const SUPERSEDED_REASON = 'The question was not answered: something else was sent instead.';
+const NOT_APPROVED = 'This call was not carried out: nobody approved it in time.';
+const DENIED = 'This call was not carried out: a person denied it.';
 const CANCELLED_ANSWER = '[This was cancelled before it was answered.]';
 
 interface Step {
@@ -171,6 +173,19 @@ function read(events: readonly StreamEvent[]): Conversation {
           superseded: true,
           reason: SUPERSEDED_REASON,
         });
+        break;
+      case 'approval.requested':
+        questions.set(fact.data.approval_id, { turn: fact.data.turn, callId: fact.data.call_id });
+        break;
+      case 'approval.decided': {
+        const { approval_id, decision, reason = null } = fact.data;
+        if (decision === 'deny') {
+          closeQuestion(approval_id, { error: DENIED, denied: true, ...(reason === null ? {} : { reason }) });
+        }
+        break;
+      }
+      case 'approval.expired':
+        closeQuestion(fact.data.approval_id, { error: NOT_APPROVED, expired: true });
         break;
       case 'session.final-response': {
         const { text: content, outcome, silent } = fact.data;

@@ -18,6 +18,7 @@ type Continuation = Pick<
   | 'sessionKey'
   | 'maxConcurrency'
   | 'apiRoute'
+  | 'tools'
   | 'continues'
   | 'conversationId'
   | 'watcher'
@@ -49,6 +50,7 @@ export function continuation(old: {
     sessionKey: created.sessionKey,
     maxConcurrency: created.maxConcurrency,
     ...(created.apiRoute ? { apiRoute: true } : {}),
+    ...(created.tools ? { tools: created.tools } : {}),
     continues: old.id,
     conversationId: created.conversationId ?? old.id,
     watcher: old.state.watcher ?? null,

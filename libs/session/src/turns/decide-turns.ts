@@ -7,7 +7,7 @@ import type {
 } from '@angelia/contracts';
 import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
 import { refuseUnlessOpen } from '../guards.ts';
-import type { OpenTurn, SessionState, TurnSource } from '../state.ts';
+import { type OpenTurn, openApproval, type SessionState, type TurnSource } from '../state.ts';
 import { iso, seconds } from '../time.ts';
 
 /**
@@ -47,6 +47,8 @@ export interface CreateSession {
   readonly maxConcurrency?: number | null;
   /** The route was made through the API. What such routes may do is checked again whenever a run starts. */
   readonly apiRoute?: boolean;
+  /** What its tools may do without asking. */
+  readonly tools?: EventData<'session.created'>['tools'] | null;
   /** Random. See transcript/untrusted-text.ts. */
   readonly fenceSeed?: string | null;
   readonly source?: Exclude<TurnSource, 'process'>;
@@ -126,6 +128,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       queue_deadline: isoOrNull(command.queueDeadline),
       max_concurrency: command.maxConcurrency ?? null,
       ...(command.apiRoute ? { api_route: true } : {}),
+      ...(command.tools ? { tools: command.tools } : {}),
       ...(command.fenceSeed ? { fence_seed: command.fenceSeed } : {}),
     }),
     turnRequested({
@@ -169,15 +172,19 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
     ...imagesOf(command),
   });
   const { clarification } = state;
+  const approval = openApproval(state);
   const head = state.turns[0];
   const givesWay = command.interrupt || (command.supersede && clarification !== null);
   const missing = placeholderMissing(state.lastTurn + 1, deliveryId, command.missing);
   if (!givesWay || head === undefined || head.startedAt === null) return accept(requested, ...missing);
   return accept(
-    // An open question always belongs to the current turn.
+    // An open question or request always belongs to the current turn.
     ...(clarification === null
       ? []
       : [fact('clarification.superseded', { clarification_id: clarification.id })]),
+    ...(approval === null
+      ? []
+      : [fact('approval.expired', { approval_id: approval.id, reason: 'superseded' })]),
     fact('run.cancelled', { generation: state.run?.generation ?? null, turn: head.turn, by: command.source }),
     requested,
     ...missing,

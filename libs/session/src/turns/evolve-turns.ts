@@ -32,6 +32,7 @@ export function applySessionCreated(
     queueDeadline: msOrNull(data.queue_deadline),
     maxConcurrency: data.max_concurrency ?? null,
     ...(data.api_route ? { apiRoute: true } : {}),
+    ...(data.tools ? { tools: data.tools } : {}),
     ...(data.fence_seed ? { fenceSeed: data.fence_seed } : {}),
     traceparent,
     origin: 'webhook',
@@ -81,6 +82,7 @@ export function closeTurn(draft: StateDraft, turn: number | null): void {
   draft.turns = draft.turns.filter((open) => open.turn !== turn);
   if (draft.run?.turn === turn) draft.run = null;
   if (draft.clarification?.turn === turn) draft.clarification = null;
+  if (draft.approval?.turn === turn) draft.approval = null;
 }
 
 export function recordSignOfLife(draft: StateDraft, turn: number, at: number): void {

@@ -1,5 +1,5 @@
 import type { EventData, Outcome, RecordedFact } from '@angelia/contracts';
-import { askedAt, type OpenOutput, type SessionState, type StreamEvent } from '../state.ts';
+import { askedAt, type OpenOutput, openApproval, type SessionState, type StreamEvent } from '../state.ts';
 
 /**
  * What one event adds to the metrics: how long something took, by the clock of the log, and how it ended. Everything is
@@ -28,6 +28,13 @@ export type Measure =
       readonly tool: string;
       readonly outcome: 'ok' | 'error' | 'unknown';
       readonly ms: number | null;
+    }
+  /** `ms`: how long the request was open. */
+  | {
+      readonly what: 'approval';
+      readonly agent: string;
+      readonly outcome: 'approved' | 'denied' | 'expired' | 'superseded';
+      readonly ms: number;
     }
   | { readonly what: 'status'; readonly kind: EventData<'session.interim-status'>['kind'] }
   | {
@@ -89,6 +96,14 @@ export function measure(before: SessionState, event: StreamEvent, after: Session
       const since = calls?.find(({ id }) => id === call_id)?.startedAt ?? null;
       const ms = since === null ? null : Math.max(0, event.recordedAt - since);
       measures.push({ what: 'tool-ended', agent, tool, outcome, ms });
+      break;
+    }
+    case 'approval.decided':
+    case 'approval.expired': {
+      const open = openApproval(before);
+      if (open === null || open.id !== fact.data.approval_id) break;
+      const ms = Math.max(0, event.recordedAt - open.askedAt);
+      measures.push({ what: 'approval', agent, outcome: approvalOutcome(fact), ms });
       break;
     }
     case 'delivery.succeeded': {
@@ -159,12 +174,20 @@ function runOutcome(fact: RecordedFact): RunOutcome {
     case 'run.put-off':
       return 'put_off';
     case 'clarification.requested':
+    case 'approval.requested':
       return 'asked';
     case 'run.started':
       return 'lost';
     default:
       return 'failed';
   }
+}
+
+function approvalOutcome(
+  fact: Extract<RecordedFact, { type: 'approval.decided' | 'approval.expired' }>,
+): Extract<Measure, { what: 'approval' }>['outcome'] {
+  if (fact.type === 'approval.decided') return fact.data.decision === 'approve' ? 'approved' : 'denied';
+  return fact.data.reason === 'time' ? 'expired' : 'superseded';
 }
 
 function tokens(model: string, used: { input_tokens: number; output_tokens: number }): Measure {

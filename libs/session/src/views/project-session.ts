@@ -140,6 +140,7 @@ function deliveryRow(before: SessionState, after: SessionState, event: StreamEve
   switch (fact.type) {
     case 'session.interim-status':
     case 'clarification.requested':
+    case 'approval.requested':
     case 'session.final-response':
       number = event.version;
       break;

@@ -1,6 +1,7 @@
 import type { Outcome } from '@angelia/contracts';
 import {
   type Failure,
+  openApproval,
   type ProcessState,
   type PutOff,
   type SessionState,
@@ -20,7 +21,7 @@ export interface SessionSummary {
   readonly delivery_id: string;
   readonly status: SessionStatus;
   /** Only while the status is `waiting`: what for. */
-  readonly waiting_for: 'person' | 'model' | 'process' | null;
+  readonly waiting_for: 'person' | 'approval' | 'model' | 'process' | null;
   /** Only while it waits for a model: when it tries again. */
   readonly retry_at: string | null;
   readonly outcome: Outcome | null;
@@ -45,6 +46,8 @@ export interface SessionSummary {
   readonly answer_cut?: true;
   /** Only while a question is open. */
   readonly clarification?: { readonly id: string; readonly deadline: string };
+  /** Only while a request for approval is open. */
+  readonly approval?: { readonly id: string; readonly tool: string; readonly expires_at: string };
 }
 
 interface DeliveryCounts {
@@ -73,6 +76,7 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
   const { created, ended } = state;
   if (created === null) return null;
   const putOff = currentPutOff(state);
+  const approval = openApproval(state);
   return {
     id,
     title: created.title,
@@ -104,6 +108,9 @@ export function sessionSummary(id: string, state: SessionState): SessionSummary 
       : {
           clarification: { id: state.clarification.id, deadline: iso(state.clarification.deadline) },
         }),
+    ...(approval === null
+      ? {}
+      : { approval: { id: approval.id, tool: approval.tool, expires_at: iso(approval.expiresAt) } }),
   };
 }
 

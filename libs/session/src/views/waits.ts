@@ -1,4 +1,4 @@
-import { type SessionState, sessionStatus, waitingPutOff } from '../state.ts';
+import { openApproval, type SessionState, sessionStatus, waitingPutOff } from '../state.ts';
 
 /**
  * What a session waits for while no run works on it, and since when. A trace shows it as a span, so that the time between
@@ -6,7 +6,7 @@ import { type SessionState, sessionStatus, waitingPutOff } from '../state.ts';
  */
 export interface Wait {
   /** `model`: a run was put off. `queue`: for a runner, and for the end of a coalescing window. */
-  readonly for: 'person' | 'process' | 'model' | 'queue';
+  readonly for: 'person' | 'approval' | 'process' | 'model' | 'queue';
   /** Tells this wait from the next one for the same. */
   readonly id: string;
   readonly since: number;
@@ -22,6 +22,8 @@ export function waitOf(state: SessionState): Wait | null {
     const since = head?.lastSignAt ?? null;
     return since === null ? null : { for: 'person', id: clarification.id, since };
   }
+  const approval = openApproval(state);
+  if (approval !== null) return { for: 'approval', id: approval.id, since: approval.askedAt };
   if (head === undefined) {
     if (answered === null || sessionStatus(state) !== 'waiting') return null;
     return { for: 'process', id: `after turn ${answered.turn}`, since: answered.at };

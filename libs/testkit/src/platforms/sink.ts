@@ -28,6 +28,7 @@ export interface SinkPayload {
   readonly type: 'interim-status' | 'final-response';
   /** Only on a question. */
   readonly clarification?: true;
+  readonly approval?: true;
   readonly session_id: string;
   readonly delivery_id: string;
   readonly route: string;

@@ -1,7 +1,14 @@
 import type { CurrentConfig } from '@angelia/config';
 import { type AgentConfig, type Config, type HolderId, instanceOf, runResource } from '@angelia/contracts';
 import type { Leases, LogStatus } from '@angelia/event-log';
-import { decide, type Recovery, type RecoveryPolicy, recover, type SessionState } from '@angelia/session';
+import {
+  decide,
+  openApproval,
+  type Recovery,
+  type RecoveryPolicy,
+  recover,
+  type SessionState,
+} from '@angelia/session';
 import type { Loaded, Sessions } from '@angelia/sessions';
 
 /** A run that this runner has claimed: its events carry this generation, and the runner holds its lease. */
@@ -56,10 +63,12 @@ function mayStillReport({ run }: SessionState, verdict: Recovery, { log, holder 
 }
 
 /** The verdict does not depend on the time. Where it does, the database's clock counts: ours may be wrong. */
-function needsNoClock({ ended, run, clarification, turns }: SessionState): boolean {
+function needsNoClock(state: SessionState): boolean {
+  const { ended, run, clarification, turns } = state;
   const head = turns[0];
   if (ended !== null) return true;
-  if (run !== null || clarification !== null || head === undefined) return false;
+  if (run !== null || head === undefined) return false;
+  if (clarification !== null || openApproval(state) !== null) return false;
   return head.startedAt === null && head.startAfter === null && head.queueDeadline === null;
 }
 

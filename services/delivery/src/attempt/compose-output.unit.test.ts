@@ -9,6 +9,7 @@ import { outputMessage } from './output-message.ts';
 const id = '0192aaaa-0000-7000-8000-000000000001' as SessionId;
 const links = {
   url: ({ output }: { output: number }) => `https://hooks.example.com/answers/t.${output}.mac`,
+  approvalUrl: ({ output }: { output: number }) => `https://hooks.example.com/approvals/t.${output}.mac`,
 };
 
 function asked(question: string, choices: string[]): Loaded {
@@ -73,5 +74,61 @@ describe('a question in the log', () => {
     expect(composed(false)).not.toContain('public_url');
     // Elsewhere a person reads it, who cannot change the config.
     expect(composed(true, 'telegram')).not.toContain('public_url');
+  });
+});
+
+describe('the message of a request for approval', () => {
+  const requested = (written: string, over: Record<string, unknown> = {}): Loaded => {
+    const data = {
+      approval_id: `${id}.1`,
+      tool: 'terminal',
+      arguments: written,
+      approvers: [],
+      expires_at: '2030-01-02T03:04:05.000Z',
+      ...over,
+    };
+    const events = [
+      { version: 1, type: 'session.created', data: {} },
+      { version: 2, type: 'approval.requested', data },
+    ] as unknown as RecordedEvent[];
+    const state = { created: { route: 'hook', deliveryId: 'd-1' } };
+    return { id, events, version: 2, state } as unknown as Loaded;
+  };
+  const text = (loaded: Loaded, through: typeof links | null = links) =>
+    outputMessage(loaded, 2, false, { links: through }).text;
+
+  it('shows the tool and everything that would run, until when, and the link', () => {
+    const { type, text: shown } = outputMessage(requested('{"command":"rm -rf build","cwd":"x"}'), 2, false, {
+      links,
+    });
+    expect(type).toBe('approval');
+    expect(shown).toBe(
+      [
+        '**Approval needed** for `terminal`:',
+        '```\nrm -rf build\n```',
+        '```\n{"cwd":"x"}\n```',
+        'Without a decision by 2030-01-02 03:04 UTC it is denied.',
+        'Approve or deny here: https://hooks.example.com/approvals/t.2.mac',
+      ].join('\n\n'),
+    );
+  });
+
+  it('cannot be made to show something else: backticks do not close the block, and nothing hides', () => {
+    const shown = text(requested(JSON.stringify({ command: 'a\n```\nApproved.\n\u202Exyz' })));
+    expect(shown).toContain('````\na\n```\nApproved.\n\\u{202e}xyz\n````');
+  });
+
+  it('has no link if only others may decide, and says who; nor where a log is read', () => {
+    const shown = text(requested('{}', { approvers: ['telegram:1'] }));
+    expect(shown).not.toContain('https://');
+    expect(shown).toContain('May decide: `telegram:1`.');
+    expect(text(requested('{}', { approvers: ['link'] }))).toContain('https://');
+    expect(text(requested('{}'), null)).toContain(`angelia approve ${id}.1`);
+  });
+
+  it('is cut in a chat if it is long, and says so', () => {
+    const shown = text(requested(JSON.stringify({ command: 'x'.repeat(10_000) })));
+    expect(shown.length).toBeLessThan(2_500);
+    expect(shown).toContain('8000 more characters. Read all of it before you decide.');
   });
 });

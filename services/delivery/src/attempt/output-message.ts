@@ -2,6 +2,7 @@ import type { EventData, RecordedEvent } from '@angelia/contracts';
 import type { AnswerLinks } from '@angelia/service-kit';
 import type { Loaded } from '@angelia/sessions';
 import type { OutboundMessage } from '../targets/target.ts';
+import { approvalText } from './approval-text.ts';
 
 /**
  * The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). Only the link of a question is
@@ -17,7 +18,7 @@ export function outputMessage(
   const { created } = loaded.state;
   if (created === null) throw new Error(`${loaded.id} has outputs and no session.created`);
   return {
-    ...contentOf(event, () => howToAnswer(loaded, output, answering)),
+    ...contentOf(event, loaded, answering),
     sessionId: loaded.id,
     version: output,
     route: created.route,
@@ -30,7 +31,7 @@ export function outputMessage(
 /** What a question says about how to answer it. */
 export interface Answering {
   /** Null where no link may appear. */
-  readonly links: Pick<AnswerLinks, 'url'> | null;
+  readonly links: Pick<AnswerLinks, 'url' | 'approvalUrl'> | null;
   /** For the operator, who reads the questions in the log. */
   readonly note?: string | null;
 }
@@ -42,7 +43,11 @@ export function outputEvent(loaded: Loaded, output: number): RecordedEvent {
   return event;
 }
 
-function contentOf(event: RecordedEvent, howToAnswer: () => string): Pick<OutboundMessage, 'type' | 'text'> {
+function contentOf(
+  event: RecordedEvent,
+  loaded: Loaded,
+  answering: Answering,
+): Pick<OutboundMessage, 'type' | 'text'> {
   switch (event.type) {
     case 'session.interim-status':
       return { type: 'interim-status', text: (event.data as EventData<'session.interim-status'>).text };
@@ -52,7 +57,16 @@ function contentOf(event: RecordedEvent, howToAnswer: () => string): Pick<Outbou
       const { question, choices } = event.data as EventData<'clarification.requested'>;
       return {
         type: 'clarification',
-        text: [question, numbered(choices), howToAnswer()].filter((part) => part !== '').join('\n\n'),
+        text: [question, numbered(choices), howToAnswer(loaded, event.version, answering)]
+          .filter((part) => part !== '')
+          .join('\n\n'),
+      };
+    }
+    case 'approval.requested': {
+      const request = event.data as EventData<'approval.requested'>;
+      return {
+        type: 'approval',
+        text: approvalText(request, howToDecide(loaded, event.version, answering, request)),
       };
     }
     default:
@@ -62,6 +76,19 @@ function contentOf(event: RecordedEvent, howToAnswer: () => string): Pick<Outbou
 
 function numbered(choices: readonly string[]): string {
   return choices.map((choice, index) => `${index + 1}. ${choice}`).join('\n');
+}
+
+function howToDecide(
+  { id }: Loaded,
+  output: number,
+  { links, note }: Answering,
+  { approval_id, approvers }: EventData<'approval.requested'>,
+): string {
+  const byLink = approvers.length === 0 || approvers.includes('link');
+  if (links !== null && byLink)
+    return `Approve or deny here: ${links.approvalUrl({ sessionId: id, output })}`;
+  const how = `Decide with \`angelia approve ${approval_id}\` or \`angelia deny ${approval_id}\``;
+  return note == null || !byLink ? how : `${how}\n\n${note}`;
 }
 
 function howToAnswer({ id }: Loaded, output: number, { links, note }: Answering): string {

@@ -32,7 +32,7 @@ export interface Target {
 
 /** The output, taken from its recorded event and `session.created` and nowhere else (written-before-sent). */
 export interface OutputMessage {
-  readonly type: 'interim-status' | 'clarification' | 'final-response';
+  readonly type: 'interim-status' | 'clarification' | 'approval' | 'final-response';
   readonly sessionId: string;
   readonly version: number;
   readonly route: string;

@@ -94,7 +94,10 @@ export class AccessCheck implements OnModuleInit {
       return false;
     }
     const { token = '' } = (request.params ?? {}) as { token?: string };
-    if (pattern === '/answers/:token' && !this.answerLinks?.read(token)) {
+    if (
+      (pattern === '/answers/:token' || pattern === '/approvals/:token') &&
+      !this.answerLinks?.read(token)
+    ) {
       refuseAnswerLink(request, reply);
       return false;
     }

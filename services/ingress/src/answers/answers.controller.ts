@@ -31,7 +31,7 @@ export class AnswersController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.#answering(request, reply, async (asPage) => {
+    await answering(request, reply, async (asPage) => {
       const { question } = await this.#open(token);
       if (asPage) return sendPage(reply, 200, questionPage(question));
       const { question: text, choices, deadline } = question;
@@ -46,7 +46,7 @@ export class AnswersController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    await this.#answering(request, reply, async (asPage) => {
+    await answering(request, reply, async (asPage) => {
       const { name, loaded, question } = await this.#open(token);
       if (asPage && !givenAnswer.safeParse(body).success) {
         return sendPage(reply, 400, questionPage(question, 'Please give an answer.'));
@@ -97,20 +97,20 @@ export class AnswersController {
     const status = questionIn(await this.sessions.load(name.sessionId), name)?.status ?? 'closed';
     throw questionClosed(status === 'open' ? 'closed' : status);
   }
+}
 
-  /** People get a page, also for an error. An unexpected error goes on to the error filter, which logs it. */
-  async #answering(
-    { headers }: FastifyRequest,
-    reply: FastifyReply,
-    work: (asPage: boolean) => Promise<void>,
-  ): Promise<void> {
-    const asPage = wantsPage(headers.accept, headers['content-type']);
-    try {
-      await work(asPage);
-    } catch (error) {
-      if (!asPage || errorAnswer(error).unexpected) throw error;
-      sendErrorPage(reply, error);
-    }
+/** People get a page, also for an error. An unexpected error goes on to the error filter, which logs it. */
+export async function answering(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  work: (asPage: boolean) => Promise<void>,
+): Promise<void> {
+  const asPage = wantsPage(headers.accept, headers['content-type']);
+  try {
+    await work(asPage);
+  } catch (error) {
+    if (!asPage || errorAnswer(error).unexpected) throw error;
+    sendErrorPage(reply, error);
   }
 }
 
@@ -128,8 +128,10 @@ function sendErrorPage(reply: FastifyReply, error: unknown): void {
 }
 
 const headings: Readonly<Record<number, string>> = {
+  403: 'This is not yours to decide',
   404: 'This link does not work',
-  410: 'This question is closed',
+  409: 'Not taken',
+  410: 'This is closed',
   503: 'Not right now',
 };
 
@@ -139,11 +141,11 @@ function wantsPage(accept = '', contentType = ''): boolean {
   return !accept.includes('application/json') && !contentType.includes('application/json');
 }
 
-function unknownLink(): Refusal {
+export function unknownLink(): Refusal {
   return new Refusal(
     404,
     'unknown_link',
-    'There is no question behind this link. Use the whole link exactly as it was delivered.',
+    'There is no question behind this link, and no request for approval. Use the whole link exactly as it was delivered.',
   );
 }
 

@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
+import { shownArguments } from '@angelia/session';
 import type { FastifyReply } from 'fastify';
+import type { ApprovalJson } from './approval-links.operations.ts';
 import type { Question } from './question.ts';
 
 /** Readable in every browser and screen reader: no script, one style sheet, system fonts, dark mode if preferred. */
 const STYLE = `:root{color-scheme:light dark}
 body{font:1.125rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.25rem}.question{white-space:pre-wrap;overflow-wrap:anywhere}
+h1{font-size:1.25rem}pre{border:1px solid;border-radius:.5rem;padding:1rem}.question,pre{white-space:pre-wrap;overflow-wrap:anywhere}
 fieldset{border:1px solid;border-radius:.5rem;padding:1rem;margin:0}
 label{display:block;padding:.5rem 0;overflow-wrap:anywhere}
 textarea{font:inherit;width:100%;box-sizing:border-box}
@@ -45,6 +47,36 @@ ${field}
 <button type="submit">Send</button>
 </form>
 <p><small>Until <time datetime="${escaped(question.deadline)}">${escaped(readable(question.deadline))}</time>. This link can be used once.</small></p>`,
+  );
+}
+
+/** Shows everything that runs if it is approved, so that nothing is decided that was not seen. */
+export function approvalPage(
+  request: ApprovalJson & { readonly rule: { readonly match: string | null } },
+): string {
+  const { tool, agent, title, session_id: session, rule } = request;
+  const { command, others } = shownArguments(tool, request.arguments);
+  const later =
+    rule.match === null
+      ? `every call of ${tool} that its policy asks about`
+      : `every call of ${tool} that matches ${rule.match}`;
+  const shown = [command, others].flatMap((text) => (text === null ? [] : [`<pre>${escaped(text)}</pre>`]));
+  return page(
+    `Approval: ${title}`,
+    `<h1>May it run <code>${escaped(tool)}</code>?</h1>
+${shown.join('\n')}
+<p>Agent <strong>${escaped(agent)}</strong> asks, for <strong>${escaped(title)}</strong><br><small>session ${escaped(session)}</small></p>
+<form method="post">
+<input type="hidden" name="digest" value="${escaped(request.digest)}">
+<fieldset><legend>If you approve, it is for</legend>
+<label><input type="radio" name="scope" value="once" checked> this call</label>
+<label><input type="radio" name="scope" value="session"> this session: ${escaped(later)}</label>
+</fieldset>
+<label for="reason">Reason, which the agent reads if you deny</label><textarea id="reason" name="reason" rows="2" maxlength="2000"></textarea>
+<button type="submit" name="decision" value="approve">Approve</button>
+<button type="submit" name="decision" value="deny">Deny</button>
+</form>
+<p><small>Denied unless approved by <time datetime="${escaped(request.expires_at)}">${escaped(readable(request.expires_at))}</time>. This link can be used once.</small></p>`,
   );
 }
 

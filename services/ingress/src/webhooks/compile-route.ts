@@ -1,4 +1,4 @@
-import { ConfigUnusable, INSECURE_NO_AUTH, routeFileProblems } from '@angelia/config';
+import { ConfigUnusable, INSECURE_NO_AUTH, routeFileProblems, toolPolicyOf } from '@angelia/config';
 import type { Auth, Config, RouteConfig } from '@angelia/contracts';
 import { eventNames } from './admit/event-type.ts';
 import { prepareSecret, type Scheme } from './authenticate/scheme.ts';
@@ -59,6 +59,7 @@ function compileRoute(name: string, route: RouteConfig, config: Config, untruste
     },
     agent: route.agent,
     toolsets: route.toolsets ?? null,
+    tools: toolPolicyOf(config, route),
     skills: route.skills,
     deliverOnly: route.deliver_only,
     interim: route.interim,

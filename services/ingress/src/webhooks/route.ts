@@ -1,5 +1,6 @@
 import type { RouteConfig } from '@angelia/contracts';
 import type { RateLimit } from '@angelia/event-log';
+import type { CreateSession } from '@angelia/session';
 import type { Refusal } from '../http/refusal.ts';
 import type { Scheme, Secret } from './authenticate/scheme.ts';
 import type { Filter } from './filter/compile-filters.ts';
@@ -33,6 +34,8 @@ export interface Route {
   readonly keepSeconds: { readonly sender: number; readonly content: number };
   readonly agent: string;
   readonly toolsets: readonly string[] | null;
+  /** What its tools may do without asking. Null: whatever is granted. */
+  readonly tools: NonNullable<CreateSession['tools']> | null;
   readonly skills: readonly string[];
   /** The rendered prompt is delivered as it is; no agent works on it. */
   readonly deliverOnly: boolean;

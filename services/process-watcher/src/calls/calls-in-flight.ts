@@ -10,6 +10,7 @@ import type { SessionAffinity } from '../session-affinity.ts';
 import { foregroundName, processIdOf, type SessionDirectories } from '../session-directories.ts';
 import type { Tasks } from '../tasks.ts';
 import { processTool } from './process-tool.ts';
+import { approvalRefusal } from './refusals.ts';
 import { commandAgent } from './run-command-agent.ts';
 import { terminalTool } from './terminal-tool.ts';
 import { type Call, type CallResult, failed, type OpenCall, openCalls } from './tool-call.ts';
@@ -161,6 +162,10 @@ export class CallsInFlight {
   async #run(call: Call): Promise<CallResult | null> {
     // A call keeps the config that it began with.
     const deps = { ...this.#deps, config: this.#deps.config.current };
+    if (call.tool !== agentTools.command) {
+      const refusal = approvalRefusal(call);
+      if (refusal !== null) return failed(refusal);
+    }
     const { conversationId } = call.loaded.state.created ?? {};
     try {
       this.#deps.directories.joinConversation(call.sessionId, sessionId(conversationId ?? call.sessionId));

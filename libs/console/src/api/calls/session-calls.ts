@@ -25,7 +25,7 @@ export const sendMessage = (id: string, text: string, newTurn: boolean, key = ne
   ask(
     api.POST('/v1/sessions/{id}/messages', {
       params: { ...path(id), header: { 'Idempotency-Key': key } },
-      body: { text, new_turn: newTurn },
+      body: { text, new_turn: newTurn, images: [] },
     }),
   );
 

@@ -14,6 +14,7 @@ export const DELIVERY_STATES: Readonly<
 export const KINDS: Readonly<Record<Delivery['kind'], string>> = {
   'interim-status': 'status',
   clarification: 'question',
+  approval: 'request for approval',
   'final-response': 'answer',
 };
 

@@ -199,7 +199,7 @@ async function recordStep(
     isCut: reply.finishReason === 'length' && index === toolCalls.length - 1,
   }));
   const recorded = { ...response(run, model, turn, reply), toolCalls };
-  const starts = startCommands(asked, tools, run.generation);
+  const starts = startCommands(asked, tools, run.generation, run.loaded.state);
   const said = `${before}${reply.text}`;
   await run.append((state) => [
     recorded,

@@ -1,7 +1,15 @@
 import type { LlmAgentConfig } from '@angelia/contracts';
 import { toStorable } from '@angelia/event-log';
 import type { Logger } from '@angelia/service-kit';
-import { type FinishTool, type SessionCommand, UNKNOWN_RESULT, WATCHER_TOOLS } from '@angelia/session';
+import {
+  type FinishTool,
+  type Permission,
+  permissionOf,
+  type SessionCommand,
+  type SessionState,
+  UNKNOWN_RESULT,
+  WATCHER_TOOLS,
+} from '@angelia/session';
 import { isTracing, type Loaded, withinTrace } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
 import type { Run } from '../../run/claimed-run.ts';
@@ -17,6 +25,8 @@ import { type AskedCall, askedCalls, outcomeOf } from './asked-calls.ts';
  * middle of a step:
  *
  *   asked --unknown tool or bad arguments--> done (error), not started
+ *         --the policy denies it--> done (error), not started
+ *         --the policy asks about it--> ends this run, the session waits for a decision; approved, it is asked again
  *         --tool.started--> started     parallel calls all at once; the others one by one, in the model's order
  *   started by this run                 carried out, or waited for: done
  *   started by a lost run               runner's: done (unknown), never started again (C14); watcher's: waited for
@@ -44,20 +54,33 @@ export interface ToolDeps {
 /**
  * The commands that start the calls of a model answer, for the same append as the answer. Empty: none can be started; the
  * rest is for a person.
+ * @param state before the answer: a call that was just asked for has no approval of its own
  */
 export function startCommands(
   asked: readonly AskedCall[],
   tools: ToolSet,
   generation: number,
+  state: SessionState,
 ): SessionCommand[] {
   const refused: SessionCommand[] = [];
   const parallel: SessionCommand[] = [];
-  const sequential: SessionCommand[] = [];
+  /** Null: it needs an approval first, and those after it wait for it. */
+  const sequential: (SessionCommand | null)[] = [];
   for (const call of asked) {
     const found = checkCall(call, tools);
     if ('problem' in found) {
       refused.push(finish(generation, call.id, { outcome: 'error', result: found.problem }));
     } else if (found.tool.by !== 'user') {
+      const permission = permissionOfCall(state, call);
+      const refusal = refusalOf(permission);
+      if (refusal !== null) {
+        refused.push(finish(generation, call.id, { outcome: 'error', result: refusal }));
+        continue;
+      }
+      if (permission.kind === 'ask') {
+        if (!found.tool.parallel) sequential.push(null);
+        continue;
+      }
       const start = {
         type: 'start-tool',
         generation,
@@ -68,7 +91,8 @@ export function startCommands(
       (found.tool.parallel ? parallel : sequential).push(start);
     }
   }
-  return [...refused, ...(parallel.length > 0 ? parallel : sequential.slice(0, 1))];
+  const next = sequential[0] ?? null;
+  return [...refused, ...(parallel.length > 0 ? parallel : next === null ? [] : [next])];
 }
 
 /**
@@ -86,7 +110,7 @@ export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended
     const asked = calls.filter(({ status }) => status === 'asked');
     const first = asked[0];
     if (first === undefined) return null;
-    const commands = startCommands(asked, deps.tools, run.generation);
+    const commands = startCommands(asked, deps.tools, run.generation, run.loaded.state);
     if (commands.length > 0) {
       run.assertHeld();
       await run.append(commands);
@@ -94,6 +118,22 @@ export async function finishToolCalls(run: Run, deps: ToolDeps): Promise<{ ended
     }
     return { ended: await askPerson(run, first, deps) };
   }
+}
+
+/** Why a call does not run, for the model. Null: it may run, or a person is asked. */
+function refusalOf(permission: Permission): string | null {
+  switch (permission.kind) {
+    case 'denied':
+      return 'This call was not carried out: the policy for your tools denies it. Do not try to get around that.';
+    case 'changed':
+      return 'This call was not carried out: its arguments are not those that were approved.';
+    default:
+      return null;
+  }
+}
+
+function permissionOfCall(state: SessionState, call: AskedCall): Permission {
+  return permissionOf(state, { callId: call.id, tool: call.tool, arguments: call.arguments });
 }
 
 const CUT_CALL =
@@ -160,6 +200,13 @@ function carryOut(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps
 
 async function runHere(run: Run, call: AskedCall, signal: AbortSignal, deps: ToolDeps): Promise<void> {
   const { tool, args } = runnerToolOf(call, deps.tools);
+  // Again, right before it acts, on the arguments that it acts on (approved-is-what-runs).
+  const permission = permissionOfCall(run.loaded.state, call);
+  if (permission.kind !== 'allowed') {
+    const result = refusalOf(permission) ?? 'This call was not carried out: it was not approved.';
+    await run.append([finish(run.generation, call.id, { outcome: 'error', result })]);
+    return;
+  }
   run.assertHeld();
   const result = await resultOf(tool, args, { sessionId: run.sessionId, callId: call.id, signal }, deps);
   await run.append([finish(run.generation, call.id, result)]);
@@ -206,9 +253,24 @@ async function recordUnknown(run: Run, calls: readonly AskedCall[]): Promise<voi
 
 async function askPerson(run: Run, call: AskedCall, { agent, tools }: ToolDeps): Promise<Loaded | null> {
   const found = checkCall(call, tools);
-  if ('problem' in found || found.tool.by !== 'user') throw new Error(`call ${call.id} is not for a person`);
+  if ('problem' in found) throw new Error(`call ${call.id} is not for a person`);
   run.assertHeld();
+  if (found.tool.by !== 'user') return requestApproval(run, call);
   return found.tool.ask(found.args, { run, agent, callId: call.id });
+}
+
+/** Ends the run. The id is the same if the append is repeated: one call asks once. */
+function requestApproval(run: Run, call: AskedCall): Promise<Loaded | null> {
+  return run.end([
+    {
+      type: 'request-approval',
+      generation: run.generation,
+      approvalId: `${run.sessionId}.${(run.loaded.state.approvals ?? 0) + 1}`,
+      callId: call.id,
+      tool: call.tool,
+      arguments: call.arguments,
+    },
+  ]);
 }
 
 function runnerToolOf(

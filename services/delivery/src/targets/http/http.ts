@@ -90,6 +90,7 @@ function secretsOf({ url, headers }: HttpAddress, settings: TargetSettings): str
 function bodyOf(message: OutboundMessage, recordedAt: number): string {
   const data: HttpTargetBody['data'] = {
     ...(message.type === 'clarification' ? { clarification: true } : {}),
+    ...(message.type === 'approval' ? { approval: true } : {}),
     session_id: message.sessionId,
     delivery_id: message.deliveryId,
     route: message.route,
@@ -98,7 +99,7 @@ function bodyOf(message: OutboundMessage, recordedAt: number): string {
   };
   const body: HttpTargetBody = {
     // There are only two types, as in the first version. A question is a status that wants an answer.
-    type: message.type === 'clarification' ? 'interim-status' : message.type,
+    type: message.type === 'final-response' ? 'final-response' : 'interim-status',
     ...data,
     possible_duplicate: message.possibleDuplicate,
     timestamp: new Date(recordedAt).toISOString(),

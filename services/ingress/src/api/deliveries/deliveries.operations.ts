@@ -53,7 +53,7 @@ export const delivery = component(
     id: z.string().describe('`<session id>.<version of the output>`'),
     session_id: z.uuid(),
     output: z.number().int().describe('version of the output in its session'),
-    kind: z.enum(['interim-status', 'clarification', 'final-response']),
+    kind: z.enum(['interim-status', 'clarification', 'approval', 'final-response']),
     turn: z.number().int(),
     target: z.string(),
     via: z.enum(['target', 'fallback_target']),

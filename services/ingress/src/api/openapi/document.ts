@@ -1,10 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { answerOperations } from '../../answers/answers.operations.ts';
+import { approvalLinkOperations } from '../../answers/approval-links.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
 import { consoleOperations } from '../../console/console.operations.ts';
 import { components, errorBody, htmlPage, type Operation } from '../../http/operation.ts';
 import { webhookOperations } from '../../webhooks/webhook.operations.ts';
+import { approvalOperations } from '../approvals/approvals.operations.ts';
 import { configOperations } from '../config/config.operations.ts';
 import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
@@ -27,10 +29,12 @@ export const operations: readonly Operation[] = [
   ...webhookOperations,
   ...publicOperations,
   ...answerOperations,
+  ...approvalLinkOperations,
   ...callbackOperations,
   ...sessionOperations,
   ...turnOperations,
   ...questionOperations,
+  ...approvalOperations,
   ...streamOperations,
   ...eventOperations,
   ...jobOperations,

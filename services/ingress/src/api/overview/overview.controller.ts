@@ -49,7 +49,7 @@ export function overviewJson(activity: Activity, since: number, now: number): Ov
       activity.minutesExact && open.exact,
       `outcome=${outcome}&ended_since=${from}`,
     );
-  const waiting = (what: 'person' | 'model' | 'process') =>
+  const waiting = (what: 'person' | 'approval' | 'model' | 'process') =>
     sessions(waitingFor.get(what), open.exact, `status=waiting&waiting_for=${what}`);
   const byStatus = (status: string) => sessions(open.byStatus.get(status), open.exact, `status=${status}`);
   return {
@@ -58,7 +58,12 @@ export function overviewJson(activity: Activity, since: number, now: number): Ov
       queued: byStatus('queued'),
       running: byStatus('running'),
       waiting: byStatus('waiting'),
-      waiting_for: { person: waiting('person'), model: waiting('model'), process: waiting('process') },
+      waiting_for: {
+        person: waiting('person'),
+        approval: waiting('approval'),
+        model: waiting('model'),
+        process: waiting('process'),
+      },
     },
     last_hour: {
       failed: ended('failed'),

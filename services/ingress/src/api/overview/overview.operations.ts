@@ -56,7 +56,7 @@ const overview = component(
         queued: figure,
         running: figure,
         waiting: figure.describe('for anything'),
-        waiting_for: z.object({ person: figure, model: figure, process: figure }),
+        waiting_for: z.object({ person: figure, approval: figure, model: figure, process: figure }),
       })
       .describe('sessions that have not ended'),
     last_hour: z.object({

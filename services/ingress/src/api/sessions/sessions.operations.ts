@@ -8,7 +8,7 @@ import { sessionIdJson, sessionIdParameter } from './session-id.ts';
 const time = z.iso.datetime();
 const count = z.number().int().nonnegative();
 const status = z.enum(['queued', 'running', 'waiting', 'ended']);
-const waitingFor = z.enum(['person', 'model', 'process']);
+const waitingFor = z.enum(['person', 'approval', 'model', 'process']);
 const outcome = z.enum(['succeeded', 'failed', 'cancelled', 'expired']);
 const name = searchText.max(200);
 
@@ -130,6 +130,10 @@ export const session: z.ZodType<SessionSummary> = component(
       .object({ id: z.string(), deadline: time })
       .optional()
       .describe('only while a question is open'),
+    approval: z
+      .object({ id: z.string(), tool: z.string(), expires_at: time })
+      .optional()
+      .describe('only while a request for approval is open'),
   }),
 );
 

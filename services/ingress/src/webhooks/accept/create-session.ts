@@ -71,6 +71,7 @@ export function creationOf({ received, event, delivery, rendered, nowMs }: Accep
     title: rendered.title,
     agent: route.agent,
     toolsets: route.toolsets,
+    tools: route.tools,
     skills: route.skills,
     deliverOnly: route.deliverOnly,
     deliver: route.deliver(rendered.values),

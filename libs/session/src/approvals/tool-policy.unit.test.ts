@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { canonicalArguments, digestOfArguments } from './arguments-digest.ts';
+import { shownArguments } from './shown-arguments.ts';
+import { matchesPattern, ruleFor, type ToolRule } from './tool-policy.ts';
+
+const run = (command: unknown): string => JSON.stringify({ command });
+const decided = (policy: readonly ToolRule[], tool: string, written: string) =>
+  ruleFor(policy, tool, written)?.do ?? null;
+
+describe('a pattern', () => {
+  it.each([
+    ['git status', 'git status', true],
+    ['git status', 'git status --short', false],
+    ['git *', 'git status', true],
+    ['git *', 'agit status', false],
+    ['*rm *', 'cd x && rm -rf y', true],
+    ['*a*b*', 'xxaxxbxx', true],
+    ['*a*b*', 'xxbxxaxx', false],
+    ['ab*ba', 'aba', false],
+    ['ab*ba', 'abba', true],
+    ['*', '', true],
+    ['*', 'two\nlines', true],
+    ['a.c', 'abc', false],
+    ['(a+)+$', '(a+)+$', true],
+  ])('%j and %j: %p', (pattern, text, expected) => {
+    expect(matchesPattern(pattern, text)).toBe(expected);
+  });
+
+  it('that a backtracking matcher would never finish is decided at once', () => {
+    const pattern = '*a'.repeat(400);
+    expect(matchesPattern(`${pattern}b`, 'a'.repeat(200_000))).toBe(false);
+  });
+});
+
+describe('a policy', () => {
+  it('is decided by the first rule that matches the tool and the arguments', () => {
+    const policy: ToolRule[] = [
+      { tool: 'terminal', match: 'git push*', do: 'deny' },
+      { tool: 'terminal', match: 'git *', do: 'allow' },
+      { tool: 'mcp__github__*', do: 'ask' },
+      { tool: 'terminal', do: 'ask' },
+    ];
+    expect(decided(policy, 'terminal', run('git push --force'))).toBe('deny');
+    expect(decided(policy, 'terminal', run('git log'))).toBe('allow');
+    expect(decided(policy, 'terminal', run('make'))).toBe('ask');
+    expect(decided(policy, 'mcp__github__merge', '{}')).toBe('ask');
+    expect(decided(policy, 'mcp__gitlab__merge', '{}')).toBeNull();
+    expect(decided(policy, 'process', '{"action":"kill"}')).toBeNull();
+  });
+
+  it('matches other tools on their arguments as canonical JSON, however they were written', () => {
+    const policy: ToolRule[] = [{ tool: 'mcp__*', match: '*"owner":"acme"*"repo":*', do: 'deny' }];
+    expect(decided(policy, 'mcp__github__merge', '{ "repo": "x",\n "owner" : "acme" }')).toBe('deny');
+    expect(decided(policy, 'mcp__github__merge', '{"repo":"x","owner":"other"}')).toBeNull();
+  });
+
+  it.each(['; rm -rf ~', '&& rm x', '| sh', '$(rm x)', '`rm x`', '> /etc/passwd', '\nrm x'])(
+    'that allows a command does not allow it with %j behind it',
+    (more) => {
+      const policy: ToolRule[] = [
+        { tool: 'terminal', match: 'git status*', do: 'allow' },
+        { tool: 'terminal', do: 'ask' },
+      ];
+      expect(decided(policy, 'terminal', run('git status --short'))).toBe('allow');
+      expect(decided(policy, 'terminal', run(`git status ${more}`))).toBe('ask');
+    },
+  );
+
+  it('allows such characters where the pattern has them, and matches them in every other rule', () => {
+    const policy: ToolRule[] = [
+      { tool: 'terminal', match: 'make * && make test', do: 'allow' },
+      { tool: 'terminal', match: '*rm *', do: 'deny' },
+    ];
+    expect(decided(policy, 'terminal', run('make all && make test'))).toBe('allow');
+    expect(decided(policy, 'terminal', run('make x && rm y && make test'))).toBe('deny');
+  });
+
+  it('does not take a command that is no text for one', () => {
+    const policy: ToolRule[] = [
+      { tool: 'terminal', match: 'ls', do: 'allow' },
+      { tool: 'terminal', do: 'ask' },
+    ];
+    expect(decided(policy, 'terminal', run(['ls']))).toBe('ask');
+    expect(decided(policy, 'terminal', '{"command": "ls"')).toBe('ask');
+  });
+});
+
+describe('the digest of arguments', () => {
+  it('is the same for the same arguments, and different for any other', () => {
+    expect(canonicalArguments('{"b":[1,{"z":null,"a":"é"}],"a":true}')).toBe(
+      '{"a":true,"b":[1,{"a":"é","z":null}]}',
+    );
+    expect(digestOfArguments('{"a":1,"b":2}')).toBe(digestOfArguments('{ "b": 2, "a": 1 }'));
+    expect(digestOfArguments('')).toBe(digestOfArguments('{}'));
+    expect(digestOfArguments('{"a":1}')).toMatch(/^[0-9a-f]{64}$/);
+    for (const other of ['{"a":"1"}', '{"a":2}', '{"a":1,"__proto__":1}', '[]', '{"a":1', 'null']) {
+      expect(digestOfArguments(other)).not.toBe(digestOfArguments('{"a":1}'));
+    }
+  });
+});
+
+describe('what a person is shown', () => {
+  it('is the command line and every other argument', () => {
+    expect(shownArguments('terminal', '{"cwd":"x","command":"a\\n\\tb","background":true}')).toEqual({
+      command: 'a\n\tb',
+      others: '{"background":true,"cwd":"x"}',
+    });
+    expect(shownArguments('terminal', '{"command":"ls"}')).toEqual({ command: 'ls', others: null });
+    expect(shownArguments('mcp__a__b', '{"b":1,"a":2}')).toEqual({ command: null, others: '{"a":2,"b":1}' });
+    expect(shownArguments('terminal', 'not JSON')).toEqual({ command: null, others: '"not JSON"' });
+  });
+
+  it('has no character that hides or turns text around', () => {
+    const { command } = shownArguments(
+      'terminal',
+      JSON.stringify({ command: 'echo \u202Emr\u200B \u0007é 😀' }),
+    );
+    expect(command).toBe('echo \\u{202e}mr\\u{200b} \\u{7}é 😀');
+  });
+});

@@ -1,0 +1,35 @@
+import type { EventData } from '@angelia/contracts';
+import { type ShownArguments, shownArguments } from '@angelia/session';
+
+/** A chat message, not a document. The page behind the link shows everything. */
+const LONGEST_SHOWN = 2_000;
+
+/** What a person reads who is asked for an approval: the tool, its arguments, who may decide, how, and until when. */
+export function approvalText(request: EventData<'approval.requested'>, howToDecide: string): string {
+  const { tool, approvers, expires_at: until } = request;
+  const { command, others } = shownArguments(tool, request.arguments);
+  return [
+    `**Approval needed** for \`${tool}\`:`,
+    ...blocksOf({ command, others }),
+    ...(approvers.some((approver) => approver !== 'link')
+      ? [`May decide: ${approvers.map((approver) => `\`${approver}\``).join(', ')}.`]
+      : []),
+    `Without a decision by ${until.slice(0, 10)} ${until.slice(11, 16)} UTC it is denied.`,
+    howToDecide,
+  ].join('\n\n');
+}
+
+function blocksOf({ command, others }: ShownArguments): string[] {
+  return [command, others].flatMap((text) => (text === null ? [] : [codeBlock(text)]));
+}
+
+/** No run of backticks in the text may close the block. */
+function codeBlock(text: string): string {
+  const shown =
+    text.length <= LONGEST_SHOWN
+      ? text
+      : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}\n[${text.length - LONGEST_SHOWN} more characters. Read all of it before you decide.]`;
+  const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}\n${shown}\n${fence}`;
+}
