@@ -113,8 +113,6 @@ async function take(name: string, look: Look, go: (page: Page) => Promise<void>)
       await go(page);
       // Charts and lists have their data when nothing is being loaded.
       await eventually(async () => (await page.getByText(/^Loading /).count()) === 0);
-      // A chart is loaded when it is first shown.
-      await eventually(async () => (await page.locator('.chart:not(:has(canvas))').count()) === 0);
       await page.screenshot({ path: join(images, `${name}.png`), animations: 'disabled' });
     },
     { ...look, reducedMotion: 'reduce' },
