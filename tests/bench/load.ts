@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { pause } from '@angelia/waiting';
 import { Pool } from 'undici';
 import { quantile } from './quantile.ts';
 
@@ -92,4 +93,32 @@ export async function postLoad(options: {
     accepted: latencies.length,
     refused,
   };
+}
+
+/** Open loop at a steady rate: how long a sender waits for the 202 when the machine is not saturated. */
+export async function postAtRate(options: {
+  readonly url: string;
+  readonly secret: string;
+  readonly rate: number;
+  readonly seconds: number;
+}): Promise<{ readonly p50: number; readonly p99: number }> {
+  const client = new Client(options.url, 32);
+  const prefix = `rate-${process.pid}-${run++}-`;
+  const begun = performance.now();
+  const pending: Promise<number>[] = [];
+  for (let i = 0; i < options.rate * options.seconds; i++) {
+    const due = begun + (i * 1000) / options.rate;
+    const wait = due - performance.now();
+    if (wait > 0) await pause(wait);
+    const posted = performance.now();
+    pending.push(
+      client.post(signedPost(options.secret, `${prefix}${i}`)).then((status) => {
+        if (status !== 202) throw new Error(`POST answered ${status} instead of 202`);
+        return performance.now() - posted;
+      }),
+    );
+  }
+  const latencies = await Promise.all(pending);
+  await client.close();
+  return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
 }

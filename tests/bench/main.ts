@@ -14,6 +14,7 @@ import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local'
 import { pause } from '@angelia/waiting';
 import { stringify } from 'yaml';
 import { benchAppend } from './append.ts';
+import { benchConsole } from './console/console.ts';
 import { benchCost, COST_STEPS } from './cost/cost.ts';
 import { cpuBetween, cpuSeconds } from './cpu.ts';
 import { benchDeliveries } from './deliveries.ts';
@@ -36,6 +37,7 @@ const PARTS = [
   'latency',
   'memory',
   'idle',
+  'console',
 ] as const;
 type Part = (typeof PARTS)[number];
 
@@ -80,6 +82,8 @@ try {
     await stackFigures();
   }
   if (wanted.has('idle')) await idle();
+  if (wanted.has('console'))
+    figures.push(...(await benchConsole({ home: await mkdtemp(join(home, 'console-')), quick, say })));
   process.stdout.write(`\n${table(figures)}\n`);
   say(`written to ${await writeJson('bench-results', figures)}`);
 } finally {

@@ -63,7 +63,7 @@ export async function benchCost(options: CostOptions): Promise<Figure[]> {
       const template = await recordTemplate(directory);
       for (const which of ['small', 'large'] as const) {
         say(`filling a log with ${inWords(events[which])} events`);
-        await fillLog(logs[which], template, events[which]);
+        await fillLog(logs[which], template, { events: events[which] });
       }
     }
     if (steps.has('rebuild')) {

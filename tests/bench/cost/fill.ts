@@ -15,14 +15,19 @@ const DAYS = 90;
 /** A transaction each, of a second or two. */
 const SESSIONS_PER_STATEMENT = 10_000;
 
-/** Fills an empty log with that many events of whole sessions, spread over 90 days up to now. */
+/** How many events so many sessions have. */
+export function eventsOf(template: readonly TemplateEvent[], sessions: number): number {
+  const perSession = template.filter((event) => event.session === 0 && !event.ofKey).length;
+  return Math.round(sessions * (perSession + 1 / KEYED));
+}
+
+/** Adds that many events of whole sessions, spread over 90 days up to now. The newest `open` of them are at work. */
 export async function fillLog(
   { query }: LongLog,
   template: readonly TemplateEvent[],
-  events: number,
+  { events, open = OPEN }: { readonly events: number; readonly open?: number },
 ): Promise<void> {
-  const perSession = template.filter((event) => event.session === 0 && !event.ofKey).length;
-  const sessions = Math.round(events / (perSession + 1 / KEYED));
+  const sessions = Math.round((events / eventsOf(template, 1_000)) * 1_000);
   await query(
     `CREATE UNLOGGED TABLE public.template AS
      SELECT * FROM jsonb_to_recordset($1::jsonb)
@@ -31,11 +36,11 @@ export async function fillLog(
   );
   await query('ANALYZE public.template');
   for (let from = 0; from < sessions; from += SESSIONS_PER_STATEMENT)
-    await query(FILL, [from, Math.min(from + SESSIONS_PER_STATEMENT, sessions) - 1, sessions]);
+    await query(FILL, [from, Math.min(from + SESSIONS_PER_STATEMENT, sessions) - 1, sessions, open]);
   await query('DROP TABLE public.template');
 }
 
-/** $1, $2: from which session to which. $3: how many there will be. */
+/** $1, $2: from which session to which. $3: how many there will be. $4: how many of them are at work. */
 const FILL = `
   WITH numbered AS (
     SELECT n, gen_random_uuid()::text AS random,
@@ -47,7 +52,7 @@ const FILL = `
       'key-' || encode(sha256(random::bytea), 'hex') AS key,
       CASE WHEN n % ($3::int / ${RARE_ROUTE.sessions}) = 7 THEN '${RARE_ROUTE.name}' ELSE 'route-' || n % ${ROUTES} END AS route,
       -- The last version of one that is at work.
-      CASE WHEN n >= $3::int - ${OPEN} THEN (ARRAY[2, 3, 6])[n % 3 + 1] END AS head
+      CASE WHEN n >= $3::int - $4::int THEN (ARRAY[2, 3, 6])[n % 3 + 1] END AS head
     FROM numbered, LATERAL (SELECT lpad(to_hex((date_part('epoch', created) * 1000)::bigint), 12, '0') AS ms) h
   ), keys AS (
     INSERT INTO angelia.idempotency_keys (key, stream_id, first_version, last_version, expires_at)

@@ -33,7 +33,7 @@ export function redactSecrets(target: Target, secrets: readonly string[]): Targe
 }
 
 /** Found by the names of their keys. Headers that go with every request count too. */
-function credentialsIn(settings: TargetSettings): string[] {
+export function credentialsIn(settings: TargetSettings): string[] {
   const { headers } = settings;
   const values = typeof headers === 'object' && headers !== null ? Object.values(headers) : [];
   return [...secretValuesIn(settings), ...values.filter((value) => typeof value === 'string')];

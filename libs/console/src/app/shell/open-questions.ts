@@ -2,9 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, ask } from '../../api/client.ts';
 import { useFeed } from '../../api/feed/use-feed.ts';
 import { useThrottled } from '../../api/feed/use-throttled.ts';
+import { changesQuestions } from './question-events.ts';
 
-/** Events after which another number of questions may be open. */
-const CHANGES = /^(clarification\.|session\.ended$|run\.cancelled$)/;
 /** The list is a moment behind the log. */
 const REFRESH_MS = 1_000;
 /** A tab that nobody looks at has no feed, and still shows in its title that somebody is needed. */
@@ -14,9 +13,6 @@ const POLL_MS = 60_000;
 export function useOpenQuestions(): number {
   const queries = useQueryClient();
   const refresh = useThrottled(() => void queries.invalidateQueries({ queryKey: ['questions'] }), REFRESH_MS);
-  useFeed(({ events, gap }) => {
-    if (gap || events.some(({ type }) => CHANGES.test(type))) refresh();
-  });
   const { data } = useQuery({
     queryKey: ['questions', 'count'],
     queryFn: async ({ signal }) =>
@@ -24,6 +20,9 @@ export function useOpenQuestions(): number {
         .count ?? 0,
     refetchInterval: POLL_MS,
     refetchIntervalInBackground: true,
+  });
+  useFeed(({ events, gap }) => {
+    if (gap || events.some(({ type }) => changesQuestions(type, data))) refresh();
   });
   return data ?? 0;
 }

@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { usePreferences } from '../../app/preferences/preferences.ts';
 import { clockTime } from '../time/format-time.ts';
+import { lonePoints } from './lone-points.ts';
 
 export interface Series {
   readonly label: string;
@@ -84,8 +85,13 @@ export default function LineChart({ label, times, series, format }: LineChartPro
             label: one.label,
             stroke: colour(one.colour),
             width: 1.5,
-            // A minute between two without a figure is a point, not a line.
-            points: { size: 4, fill: colour(one.colour) },
+            // uPlot draws no points where they are dense, so a minute between two without a figure would not be seen at all.
+            points: {
+              size: 5,
+              fill: colour(one.colour),
+              show: false,
+              filter: (self: uPlot, index: number) => lonePoints([...(self.data[index] ?? [])]),
+            },
             ...(one.dashed === true ? { dash: [4, 4] } : {}),
             value: (_chart: uPlot, value: number | null) => (value === null ? '–' : format(value)),
           })),

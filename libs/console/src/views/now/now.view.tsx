@@ -101,8 +101,6 @@ function Figure(props: { readonly name: string; readonly figure: Schema['Figure'
   );
 }
 
-const seconds = (ms: number) => (ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : duration(ms, 1));
-
 function Charts(props: { readonly minutes: readonly Schema['OverviewMinute'][]; readonly exact: boolean }) {
   const { minutes, exact } = props;
   const charts = useMemo(() => {
@@ -166,7 +164,7 @@ function Charts(props: { readonly minutes: readonly Schema['OverviewMinute'][]; 
           label="Time from the webhook to the first status and to the delivered answer, in the last hour, by minute: median and 95th percentile."
           times={charts.times}
           series={charts.latency}
-          format={seconds}
+          format={duration}
         />
       </section>
       <Details className="chart-table" summary="Show the figures as a table">
@@ -186,7 +184,7 @@ function FigureTable({ minutes }: { readonly minutes: readonly Schema['OverviewM
     .toReversed();
   if (busy.length === 0) return <p className="muted">Nothing happened in the last hour.</p>;
   const time = (latency: Schema['Latency'] | null) =>
-    latency === null ? '–' : `${seconds(latency.p50_ms)} / ${seconds(latency.p95_ms)}`;
+    latency === null ? '–' : `${duration(latency.p50_ms)} / ${duration(latency.p95_ms)}`;
   return (
     <div className="table-scroll">
       <table className="table">

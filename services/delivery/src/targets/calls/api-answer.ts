@@ -31,10 +31,10 @@ export function jsonIn(body: string): unknown {
 }
 
 /** One line, without control characters. */
-export function inOneLine(words: unknown): string {
+export function inOneLine(words: unknown, most = MAX_WORDS): string {
   if (typeof words !== 'string') return '';
   const line = words.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS).toWellFormed()}...` : line;
+  return line.length > most ? `${line.slice(0, most).toWellFormed()}...` : line;
 }
 
 /** `http 403 from https://api.example.com: its own words`. */

@@ -6,6 +6,8 @@ import { AddressRefused } from './public-addresses.ts';
 export const CONNECTIONS_PER_ORIGIN = 128;
 /** No more of an answer is read, except by look-ups: no platform says so much, and keeping the connection is not worth it. */
 const MAX_ANSWER_BYTES = 64 * 1024;
+/** As much as is read of a refusal for its words. The first few are shown; a page of HTML has a head before them. */
+const MAX_REFUSAL_BYTES = 8 * 1024;
 /** For the rest of an answer whose status we know already. */
 const ANSWER_BODY_TIMEOUT_MS = 5_000;
 /** For idle connections. Below the 5 s after which Node's servers close them, so we seldom write to one that is being closed. */
@@ -43,7 +45,7 @@ export type CallResult =
       readonly kind: 'answered';
       readonly status: number;
       readonly headers: AnswerHeaders;
-      /** The whole body, or '' if it was too long, broke off or was not asked for. */
+      /** The whole body, or '' if it was too long, broke off or was not asked for. With `'refusals'`, its beginning. */
       readonly body: string;
     }
   | Exclude<SendResult, { kind: 'taken' }>;
@@ -51,13 +53,14 @@ export type CallResult =
 /**
  * Makes one request. undici calls `onRequestStart` in the same turn of the event loop in which it writes to the socket. So the
  * time left is checked there, and it separates an attempt that was not sent from one with an unknown outcome.
- * `readBody: false` resolves as soon as the status is there; `maxBytes` is for look-ups, which list many messages.
+ * `readBody: 'refusals'` resolves as soon as a 2xx is there and reads only the beginning of any other answer; `maxBytes` is for
+ * look-ups, which list many messages.
  */
 export function callHttp(
   pool: Dispatcher,
   call: HttpCall,
   window: SendWindow,
-  options: { readonly readBody: boolean; readonly maxBytes?: number } = { readBody: true },
+  options: { readonly readBody: true | 'refusals'; readonly maxBytes?: number } = { readBody: true },
 ): Promise<CallResult> {
   const { url } = call;
   return new Promise((resolve) => {
@@ -77,10 +80,12 @@ export function callHttp(
     const answered = (body: string) => {
       if (answer !== null) settle({ kind: 'answered', ...answer, body });
     };
+    /** What is there of an answer that ends early. Only of a refusal is a part of any use. */
+    const brokenOff = () => answered(options.readBody === 'refusals' ? textOf(chunks) : '');
     const unfinished = (reason: string): CallResult =>
       call.safe ? { kind: 'retryable', reason } : { kind: 'unknown', reason };
     const onTimeout = () => {
-      answered('');
+      brokenOff();
       settle(
         written
           ? unfinished(`no answer from ${url.origin} in time`)
@@ -116,27 +121,35 @@ export function callHttp(
           // 1xx: the answer follows.
           if (status < 200) return;
           answer = { status, headers };
-          if (!options.readBody) answered('');
+          if (options.readBody === 'refusals' && status < 300) answered('');
         },
         onResponseData(controller, chunk) {
           answerBytes += chunk.length;
           if (answerBytes > (options.maxBytes ?? MAX_ANSWER_BYTES)) {
-            answered('');
+            brokenOff();
             controller.abort(new Error('the answer is too long to be read'));
-          } else if (options.readBody) chunks.push(chunk);
+          } else if (!settled) {
+            chunks.push(chunk);
+            // The rest is read only to keep the connection.
+            if (options.readBody === 'refusals' && answerBytes >= MAX_REFUSAL_BYTES) brokenOff();
+          }
         },
         onResponseEnd() {
-          answered(Buffer.concat(chunks).toString('utf8'));
+          answered(textOf(chunks));
           settle(unfinished(`${url.origin} ended without an answer`));
         },
         onResponseError(_controller, error) {
           // The status counts, however the body ended.
-          answered('');
+          brokenOff();
           settle(classifyError(error, written && !call.safe, url.origin));
         },
       },
     );
   });
+}
+
+function textOf(chunks: readonly Buffer[]): string {
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** What a broken request means. Once the status of the answer is known, this no longer matters. */

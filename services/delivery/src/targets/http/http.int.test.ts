@@ -196,10 +196,13 @@ describe('a failure', () => {
     });
   });
 
-  it('an endless answer does not hold the sender, and its connection is cut', async () => {
+  it.each([
+    { status: 200, result: { kind: 'taken' } },
+    { status: 410, result: { kind: 'permanent', reason: expect.stringMatching(/: x{200}\.\.\.$/) } },
+  ])('an endless $status does not hold the sender, and its connection is cut', async ({ status, result }) => {
     const url = await listening((_request, response) => {
-      response.writeHead(200);
-      const more = setInterval(() => response.write(Buffer.alloc(16 * 1024)), 1);
+      response.writeHead(status);
+      const more = setInterval(() => response.write(Buffer.alloc(16 * 1024, 'x')), 1);
       response.on('close', () => {
         clearInterval(more);
         closed();
@@ -209,8 +212,31 @@ describe('a failure', () => {
     const cut = new Promise<void>((resolve) => {
       closed = resolve;
     });
-    expect(await send({ url })).toMatchObject({ kind: 'taken' });
+    expect(await send({ url })).toMatchObject(result);
     await cut;
+  });
+
+  it('a refusal is told in the words of the receiver, without our path, headers and secrets', async () => {
+    const url = await listening((request, response) => {
+      const { authorization } = request.headers;
+      response.writeHead(404).end(`Cannot POST ${request.url}\n(${authorization})`);
+    });
+    const to = { url: `${url}/hooks/0123456789abcdef?key=also-secret` };
+    expect(await send(to, { headers: { authorization: 'Bearer of-the-config' } })).toEqual({
+      kind: 'permanent',
+      reason: `http 404 from ${url}: Cannot POST [redacted] ([redacted])`,
+    });
+  });
+
+  it('a refusal that breaks off is told as far as it came', async () => {
+    const url = await listening((_request, response) => {
+      response.writeHead(503, { 'content-length': '100' });
+      response.write('closed for the night', () => response.destroy());
+    });
+    expect(await send({ url })).toEqual({
+      kind: 'retryable',
+      reason: `http 503 from ${url}: closed for the night`,
+    });
   });
 
   it('an untrusted certificate is not accepted, and nothing is sent', async () => {

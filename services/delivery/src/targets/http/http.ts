@@ -1,10 +1,11 @@
-import { type Signer, signerOf } from '@angelia/config';
+import { type Signer, scrubber, secretsInAddress, signerOf } from '@angelia/config';
 import type { HttpTargetBody } from '@angelia/contracts';
 import { callHttp, connections, describeRefusal } from '../calls/http-call.ts';
 import { publicOnlyLookup, refuseLiteralPrivateHost } from '../calls/public-addresses.ts';
+import { credentialsIn } from '../redact-secrets.ts';
 import type { OutboundMessage, Target, TargetSettings } from '../target.ts';
 import { type HttpAddress, parseHttpAddress } from './http-address.ts';
-import { classifyAnswer } from './http-answer.ts';
+import { classifyAnswer, wordsOf } from './http-answer.ts';
 
 /** Firewalls and logs of receivers go by it. `targets.http.headers` may set another one. */
 const USER_AGENT = 'angelia';
@@ -67,18 +68,23 @@ export function httpTarget(options: HttpTargetOptions = {}): Target {
         to.publicOnly ? publicOnly : anywhere,
         { method: 'POST', url: to.url, headers, body },
         window,
-        // The answer is read to its end only to keep the connection.
-        { readBody: false },
+        { readBody: 'refusals' },
       );
-      return result.kind === 'answered'
-        ? classifyAnswer(result.status, result.headers, to.url.origin, Date.now())
-        : result;
+      if (result.kind !== 'answered') return result;
+      const { status, headers: answered, body: said } = result;
+      const words = said === '' ? '' : wordsOf(said, answered, scrubber(secretsOf(to, settings)));
+      return classifyAnswer({ status, headers: answered, words }, to.url.origin, Date.now());
     },
 
     async close() {
       await Promise.all([anywhere.destroy(), publicOnly.destroy()]);
     },
   };
+}
+
+/** Whatever we sent that a receiver must not repeat in a reason. Many servers name the path that they do not know. */
+function secretsOf({ url, headers }: HttpAddress, settings: TargetSettings): string[] {
+  return [...credentialsIn(settings), ...Object.values(headers), ...secretsInAddress(url.href)];
 }
 
 function bodyOf(message: OutboundMessage, recordedAt: number): string {
