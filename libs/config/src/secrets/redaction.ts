@@ -55,7 +55,8 @@ export function secretsInUrl(text: string): string[] {
 
 const URL_PASSWORD = /(:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+@/g;
 /** The token of a signed link gives access, and no list of known secrets contains it. */
-const SIGNED_LINK = /\/(answers|callbacks)\/[A-Za-z0-9._-]+/g;
+const SIGNED_LINK = /(?<!\/v1)\/(answers|approvals|callbacks)\/[A-Za-z0-9._-]+/g;
+const LINKS = ['/answers/', '/approvals/', '/callbacks/'];
 const AUTH_SCHEME = /\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{6,}/g;
 
 /**
@@ -71,8 +72,7 @@ export function scrubber(secrets: Iterable<string>): (text: string) => string {
   return (text) => {
     let clean = withoutKnown(text);
     if (clean.includes('://') && clean.includes('@')) clean = clean.replace(URL_PASSWORD, `$1${REDACTED}@`);
-    if (clean.includes('/answers/') || clean.includes('/callbacks/'))
-      clean = clean.replace(SIGNED_LINK, `/$1/${REDACTED}`);
+    if (LINKS.some((path) => clean.includes(path))) clean = clean.replace(SIGNED_LINK, `/$1/${REDACTED}`);
     if (clean.includes('Bearer ') || clean.includes('Basic '))
       clean = clean.replace(AUTH_SCHEME, `$1 ${REDACTED}`);
     return clean;

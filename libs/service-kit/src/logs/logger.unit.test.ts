@@ -114,6 +114,14 @@ describe('log lines', () => {
     expect(text).toContain('https://x.example/callbacks/[redacted]?x=1');
   });
 
+  it('hide the link of a request for approval, and show its id in the API', () => {
+    const { text } = logged((logger) =>
+      logger.info({ url: '/approvals/0192-a.5.mAc_1', call: '/v1/approvals/0193-b.1' }, 'decided'),
+    );
+    expect(text).not.toMatch(/0192-a|mAc/);
+    expect(text).toContain('/v1/approvals/0193-b.1');
+  });
+
   it('show the type, message, code, stack and cause of an error, and nothing else of it', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const error = Object.assign(new Error('could not send', { cause }), {
