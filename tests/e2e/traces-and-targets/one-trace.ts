@@ -322,8 +322,11 @@ export function oneTrace(): void {
         say('It is over.'),
       );
       const { sessionId } = await stack.post({ route: 'curious', body: { text: 'ask first' } });
-      const waiting = () =>
-        stack.session(sessionId).then((session) => session.status === 'waiting' && session);
+      // Its output is delivered, too: a question that is answered before that is no longer sent.
+      const waiting = async () => {
+        const { status, deliveries } = await stack.session(sessionId);
+        return status === 'waiting' && deliveries.pending === 0;
+      };
       await eventually(waiting);
       await apiPost(`/v1/sessions/${sessionId}/messages`, { text: 'this one' });
       const [process_] = await eventually(async () => {
