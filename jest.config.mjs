@@ -3,7 +3,7 @@
 // it builds first, as e2e tests start the built services. `long` needs minutes by nature (`npm run test:long`).
 
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findKubectl } from '@angelia/local';
 
@@ -13,6 +13,9 @@ const kubectl = await findKubectl();
 if (kubectl !== null) process.env.ANGELIA_TEST_KUBECTL = kubectl;
 else
   process.stderr.write('angelia: no kubectl 1.21 or newer here: the Kubernetes manifests are not checked\n');
+
+// For the workers and for some 200 programs that tests start from their sources: a third to a half of the CPU of such a start.
+process.env.NODE_COMPILE_CACHE ??= join(rootDir, '.cache', 'node-compile');
 
 const common = {
   rootDir,
@@ -32,10 +35,9 @@ const withPostgresAndNats = {
 };
 
 export default {
-  // Five on two cores: a test spends more than half of its time waiting for a lease, a retry or a program that starts
-  // (three workers: 308 s, five: 223 s). Tests wait for conditions, so a starved one takes longer and does not fail.
-  // Eight at most: they share one Postgres.
-  maxWorkers: Math.min(8, Math.ceil(2.5 * availableParallelism())),
+  // Seven on two cores: a test spends more than half of its time waiting for a lease, a retry or a program that starts.
+  // Tests wait for conditions, so a starved one takes longer and does not fail. Eight at most: they share one Postgres.
+  maxWorkers: Math.min(8, Math.ceil(3.5 * availableParallelism())),
   // For a worker to end by itself; 0.5 s, jest's own, is too short on a busy machine, and its warning sounds like a leak.
   workerGracefulExitTimeout: 10_000,
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.

@@ -3,6 +3,7 @@
 //   npm run bench -- --quick                   shorter, noisier
 //   npm run bench -- --replicas delivery=2     more of a service, as ANGELIA_REPLICAS
 //   npm run bench -- --only cost --log /tmp/log --steps fill       one step of the part cost; the logs stay in /tmp/log
+//   npm run bench -- --only console --steps page,ingest            some steps of the part console
 
 import { fork } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +15,8 @@ import { SERVICES, type Stack, startPostgres, startStack } from '@angelia/local'
 import { pause } from '@angelia/waiting';
 import { stringify } from 'yaml';
 import { benchAppend } from './append.ts';
-import { benchConsole } from './console/console.ts';
+import { benchChats } from './chats.ts';
+import { benchConsole, CONSOLE_STEPS } from './console/console.ts';
 import { benchCost, COST_STEPS } from './cost/cost.ts';
 import { cpuBetween, cpuSeconds } from './cpu.ts';
 import { benchDeliveries } from './deliveries.ts';
@@ -38,6 +40,7 @@ const PARTS = [
   'memory',
   'idle',
   'console',
+  'chats',
 ] as const;
 type Part = (typeof PARTS)[number];
 
@@ -51,8 +54,9 @@ const { values } = parseArgs({
   },
 });
 const wanted = chosen('part', values.only, PARTS);
-/** Of the part `cost`. */
-const steps = chosen('step', values.steps, COST_STEPS);
+/** Of the part `cost`, or else of the part `console`. */
+const steps = chosen('step', wanted.has('cost') ? values.steps : undefined, COST_STEPS);
+const consoleSteps = chosen('step', wanted.has('cost') ? undefined : values.steps, CONSOLE_STEPS);
 const quick = values.quick ?? false;
 
 const SECRET = 'bench-secret';
@@ -83,7 +87,16 @@ try {
   }
   if (wanted.has('idle')) await idle();
   if (wanted.has('console'))
-    figures.push(...(await benchConsole({ home: await mkdtemp(join(home, 'console-')), quick, say })));
+    figures.push(
+      ...(await benchConsole({
+        home: await mkdtemp(join(home, 'console-')),
+        steps: consoleSteps,
+        quick,
+        say,
+      })),
+    );
+  if (wanted.has('chats'))
+    figures.push(...(await benchChats({ home: await mkdtemp(join(home, 'chats-')), quick, say })));
   process.stdout.write(`\n${table(figures)}\n`);
   say(`written to ${await writeJson('bench-results', figures)}`);
 } finally {

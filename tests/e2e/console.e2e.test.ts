@@ -1,4 +1,5 @@
 import { accessibility } from './console/accessibility.ts';
+import { approval } from './console/approval.ts';
 import { deadDeliveries } from './console/dead-deliveries.ts';
 import { hostileTexts } from './console/hostile-texts.ts';
 import { ignoredWebhook } from './console/ignored-webhook.ts';
@@ -15,6 +16,7 @@ shareStack({}, [
   signIn,
   liveSession,
   question,
+  approval,
   ignoredWebhook,
   deadDeliveries,
   newRoute,

@@ -17,7 +17,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 // its own names to the config, and has its own sinks and models. It may kill services, but leaves the stack as it found it.
 
 type Part = Pick<TestConfigParts, 'models' | 'agents' | 'targets' | 'routes' | 'extra'> &
-  Pick<TestStackOptions, 'env'>;
+  Pick<TestStackOptions, 'env'> & { readonly chats?: Record<string, unknown> };
 
 /** As in production: on a starved machine a run would lose a short lease and be rightly done again. */
 const LEASE_SECONDS = 20;
@@ -58,13 +58,18 @@ export function shareStack(
         }
       : {};
     const all = await Promise.all(own.map((make) => make()));
+    const extra = merged(all.map((part) => part.extra));
+    const chats = merged([
+      extra.chats as Record<string, unknown> | undefined,
+      ...all.map((part) => part.chats),
+    ]);
     const config = testConfig({
       sinkUrl: unused.url,
       models: merged(all.map((part) => part.models)),
       agents: merged(all.map((part) => part.agents)),
       targets: merged(all.map((part) => part.targets)),
       routes: merged(all.map((part) => part.routes)),
-      extra: merged(all.map((part) => part.extra)),
+      extra: { ...extra, ...(Object.keys(chats).length === 0 ? {} : { chats }) },
       timing: { lease_seconds: LEASE_SECONDS, ...timing },
       ...(delivery === undefined ? {} : { delivery }),
     });

@@ -72,6 +72,7 @@ export class ViewsObserver {
           tokens: String(session.tokens),
           waiting_for: session.waitingFor,
           waiting_since: session.waitingSince,
+          continues: session.continues,
         }),
       ),
       deliveries: folds.flatMap(({ id, deliveries }) =>

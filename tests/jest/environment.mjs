@@ -3,6 +3,7 @@
 
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
+import { cpuSeconds, keepCpuOfFile } from './cpu.mjs';
 
 /** Each worker has its own ports for the programs that it starts (deploy/local/src/data-directory/ports.ts). */
 const PORTS_OF_A_WORKER = 1_000;
@@ -17,8 +18,13 @@ export default class NativeEnvironment {
   #console = globalThis.console;
   #exit = process.exit;
   #env = { ...process.env };
+  #root;
+  #path;
+  #cpuBefore = cpuSeconds();
 
-  constructor({ projectConfig }) {
+  constructor({ globalConfig, projectConfig }, { testPath }) {
+    this.#path = testPath;
+    this.#root = globalConfig.rootDir;
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
@@ -48,6 +54,7 @@ export default class NativeEnvironment {
     process.exit = this.#exit;
     for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
     Object.assign(process.env, this.#env);
+    keepCpuOfFile(this.#root, this.#path, cpuSeconds() - this.#cpuBefore);
   }
 
   exportConditions() {

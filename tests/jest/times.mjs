@@ -1,8 +1,9 @@
-// Where the time of a test run goes: prints the ten slowest files and writes all files by tier to .cache/test-times.json.
-// docs/testing.md has the table of past and present times.
+// Where the time of a test run goes: prints the ten slowest files and writes all files by tier to .cache/test-times.json, with
+// their CPU (cpu.mjs). docs/testing.md has the table of past and present times.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { cpuOfFiles, forgetCpu } from './cpu.mjs';
 
 const SHOWN = 10;
 
@@ -12,15 +13,18 @@ export default class TestTimes {
 
   constructor(globalConfig) {
     this.#root = globalConfig.rootDir;
+    forgetCpu(this.#root);
   }
 
   onRunComplete(_contexts, { testResults }) {
+    const cpu = cpuOfFiles(this.#root);
     const files = testResults
       .filter(({ skipped }) => !skipped)
       .map(({ testFilePath, perfStats, numPassingTests, numFailingTests }) => ({
         file: relative(this.#root, testFilePath),
         tier: /\.(\w+)\.test\.ts$/.exec(testFilePath)?.[1] ?? 'unknown',
         seconds: perfStats.runtime / 1000,
+        cpu_seconds: cpu.get(relative(this.#root, testFilePath)),
         tests: numPassingTests + numFailingTests,
       }))
       .sort((a, b) => b.seconds - a.seconds);
@@ -35,7 +39,8 @@ export default class TestTimes {
     const wallSeconds = (performance.now() - this.#startedAt) / 1000;
     const path = join(this.#root, '.cache', 'test-times.json');
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, `${JSON.stringify({ wall_seconds: wallSeconds, tiers, files }, null, 2)}\n`);
+    const kept = { wall_seconds: wallSeconds, tiers, files: [...files, ...this.#notRun(path, files)] };
+    writeFileSync(path, `${JSON.stringify(kept, null, 2)}\n`);
     const lines = files
       .slice(0, SHOWN)
       .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
@@ -43,5 +48,16 @@ export default class TestTimes {
       .map(([tier, { files: count, seconds }]) => `${tier} ${seconds.toFixed(0)} s in ${count} files`)
       .join(', ');
     process.stderr.write(`\nSlowest files (all in .cache/test-times.json; ${sums}):\n${lines.join('\n')}\n`);
+  }
+
+  /** The last times of files that did not run this time, because the order of the next whole run depends on them. */
+  #notRun(path, ran) {
+    try {
+      const names = new Set(ran.map(({ file }) => file));
+      const { files } = JSON.parse(readFileSync(path, 'utf8'));
+      return files.filter(({ file }) => !names.has(file) && existsSync(join(this.#root, file)));
+    } catch {
+      return []; // the first run on this machine
+    }
   }
 }

@@ -1,9 +1,9 @@
 // Lets a jest worker import our TypeScript. Node can strip types by itself, but not compile the decorators that Nest wants.
-// Compiled files are kept by content in .cache/test-sources, and V8's compiled code beside them.
+// Compiled files are kept by content in .cache/test-sources. V8's compiled code is kept, too (jest.config.mjs).
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createRequire, enableCompileCache, registerHooks } from 'node:module';
+import { createRequire, registerHooks } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,7 +35,6 @@ const OPTIONS = {
 const RECIPE = JSON.stringify([require('@swc/core/package.json').version, OPTIONS]);
 
 mkdirSync(cache, { recursive: true });
-enableCompileCache(join(cache, 'v8'));
 
 registerHooks({
   resolve(specifier, context, next) {

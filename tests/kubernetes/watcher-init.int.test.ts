@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const first = !existsSync(directory + '/pids');
 appendFileSync(directory + '/pids', process.pid + '\\n');
 if (mode === 'refuses') process.exit(78);
 if (first) {
-  const command = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
+  const command = spawn('sleep', ['600'], { cwd: directory, detached: true, stdio: 'ignore' });
   writeFileSync(directory + '/command', String(command.pid));
   command.unref();
 }
@@ -140,10 +140,18 @@ function lines(name: string): string[] {
 const pids = (): number[] => lines('pids').map(Number);
 const number = (name: string): number => Number(readFileSync(join(directory, name), 'utf8'));
 
+/**
+ * A pid is used again within seconds when a whole test run starts programs, and whoever has it then must not be taken for ours:
+ * `afterEach` would kill a program of another test.
+ */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    if (!existsSync('/proc/self/stat')) return true;
+    return (
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(directory) ||
+      readlinkSync(`/proc/${pid}/cwd`) === directory
+    );
   } catch {
     return false;
   }

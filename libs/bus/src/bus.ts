@@ -8,7 +8,15 @@ import { publishUnacked } from './publish/publish-hints.ts';
 import { ensureStream } from './stream/ensure-stream.ts';
 import { RecreationWatch } from './stream/recreation-watch.ts';
 import { whyNotLed } from './stream/stream-health.ts';
-import type { Bus, BusOptions, ConsumeOptions, ConsumerLag, Consumption, OutgoingHint } from './types.ts';
+import type {
+  Bus,
+  BusOptions,
+  ConsumeOptions,
+  ConsumerLag,
+  Consumption,
+  OutgoingHint,
+  SubscribeOptions,
+} from './types.ts';
 
 /** Returns at once and connects in the background, for ever. Throws BusUrlInvalid. */
 export function connectBus(options: BusOptions): Bus {
@@ -135,8 +143,12 @@ class JetStreamBus implements Bus {
     this.#core.ping(subject, payload);
   }
 
-  subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void {
-    return this.#core.subscribe(subject, listener);
+  subscribe(
+    subject: string,
+    listener: (subject: string, payload: string) => void,
+    options?: SubscribeOptions,
+  ): () => void {
+    return this.#core.subscribe(subject, listener, options);
   }
 
   request(subject: string, payload: string, timeoutMs: number): Promise<string | null> {

@@ -75,6 +75,11 @@ export interface ConsumerLag {
   readonly ackPending: number;
 }
 
+export interface SubscribeOptions {
+  /** One of the listeners with this name gets a message, not all of them. */
+  readonly queue?: string | undefined;
+}
+
 export interface Bus {
   readonly connected: boolean;
   readonly serverVersion: string | null;
@@ -108,7 +113,11 @@ export interface Bus {
   /** Core NATS, at most once. Dropped while the server is away. */
   ping(subject: string, payload?: string): void;
   /** Core NATS. The subscription survives reconnects. Returns a function that ends it. */
-  subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void;
+  subscribe(
+    subject: string,
+    listener: (subject: string, payload: string) => void,
+    options?: SubscribeOptions,
+  ): () => void;
   /**
    * Core NATS. Sends a request on this subject and takes the first answer. Null: nobody listens, or nobody answered in
    * time. Throws BusUnavailable.

@@ -1,3 +1,4 @@
+export { chatPlatformsOf } from './chat-platforms.ts';
 export { agentsThatRunCommands, toolsetsOf } from './check/agents.ts';
 export { checkApiRoute } from './check/check-api-route.ts';
 export { checkConfigFile } from './check/check-file.ts';

@@ -36,14 +36,20 @@ export function agentsThatAsk(config: Pick<Config, 'agents' | 'routes'>): string
   );
 }
 
-/** One line for each route whose agent may run any command without being asked. */
-export function uncheckedCommandWarnings(config: Pick<Config, 'agents' | 'routes'>): string[] {
-  return Object.entries(config.routes).flatMap(([name, route]) => {
+/** One line for each route and chat whose agent may run any command without being asked. */
+export function uncheckedCommandWarnings(config: Pick<Config, 'agents' | 'routes' | 'chats'>): string[] {
+  const begun = [
+    ...Object.entries(config.routes).map(([name, route]) => ({ ...route, place: `routes.${name}` })),
+    ...Object.entries(config.chats)
+      .filter(([, { enabled, conversations }]) => enabled && conversations)
+      .map(([name, chat]) => ({ ...chat, place: `chats.${name}`, deliver_only: false })),
+  ];
+  return begun.flatMap(({ place, ...route }) => {
     const agent = agentNamed(config as Config, route.agent);
     if (route.deliver_only || agent === undefined) return [];
     if (!(route.toolsets ?? toolsetsOf(agent)).includes('terminal')) return [];
     const rules = toolPolicyOf(config, route)?.policy ?? [];
     if (rules.some(({ tool }) => tool === 'terminal' || tool === '*')) return [];
-    return `routes.${name}: its agent \`${route.agent}\` runs any command that the model writes (toolset terminal), and no rule of \`tools.policy\` is about that. Add rules to routes.${name}.tools or agents.${route.agent}.tools`;
+    return `${place}: its agent \`${route.agent}\` runs any command that the model writes (toolset terminal), and no rule of \`tools.policy\` is about that. Add rules to ${place}.tools or agents.${route.agent}.tools`;
   });
 }

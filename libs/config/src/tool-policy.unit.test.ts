@@ -6,8 +6,9 @@ import { agentsThatAsk, toolPolicyOf, uncheckedCommandWarnings } from './tool-po
 const ask = { tool: 'terminal', match: 'rm *', do: 'ask' };
 const deny = { tool: 'terminal', match: 'sudo *', do: 'deny' };
 
-function configOf(agent: object, route: object = {}) {
+function configOf(agent: object, route: object = {}, chat?: object) {
   const parsed = parseConfig({
+    chats: chat === undefined ? {} : { home: { platform: 'telegram', ...chat } },
     models: { m: { provider: 'builtin', model: 'echo' } },
     agents: { default: { model: 'm', toolsets: ['terminal'], ...agent } },
     routes: { hook: { secret: 'a-long-secret', ...route } },
@@ -78,6 +79,10 @@ describe('a route whose agent runs any command', () => {
       [],
     );
     expect(uncheckedCommandWarnings(configOf({}, { toolsets: [] }))).toEqual([]);
+    expect(uncheckedCommandWarnings(configOf({}, { toolsets: [] }, {}))).toEqual([
+      expect.stringContaining('chats.home: its agent `default` runs any command'),
+    ]);
+    expect(uncheckedCommandWarnings(configOf({}, { toolsets: [] }, { conversations: false }))).toEqual([]);
     expect(uncheckedCommandWarnings(configOf({ toolsets: ['clarify'] }))).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ const dist = join(here, 'dist');
 const STAMP = '.build.json';
 
 /** What a first visit may load of JavaScript, gzipped (issue 19). Charts and editors are loaded when they are opened. */
-export const INITIAL_SCRIPTS_LIMIT = 200 * 1024;
+export const INITIAL_SCRIPTS_LIMIT = 200_000;
 
 /** How long an open page may still load a part of an older build. */
 const KEEP_STALE_MS = 24 * 60 * 60 * 1000;
@@ -74,7 +74,7 @@ export async function buildConsole(options = {}) {
   await writeAtomically(join(dist, STAMP), JSON.stringify(stamp));
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   options.log?.(
-    `built the console: ${Math.ceil(initial / 1024)} kB of scripts at first, gzipped (${seconds} s)`,
+    `built the console: ${Math.ceil(initial / 1000)} kB of scripts at first, gzipped (${seconds} s)`,
   );
   return { built: true };
 }

@@ -9,6 +9,7 @@ export {
 export { hmacPresets, tokenPresets } from './config/auth-presets.ts';
 export {
   type AgentConfig,
+  type ChatConfig,
   type CommandAgentConfig,
   type Config,
   configJsonSchema,
@@ -25,6 +26,12 @@ export { type FilterConfig, fieldOperators, filterSchema, groupOperators } from 
 export { refusedHermesKeys, routeSchema } from './config/routes.ts';
 export { AngeliaError, isPermanent, isRetryable } from './errors.ts';
 export {
+  type ChatEventData,
+  type ChatEventType,
+  chatEventSchemas,
+  pairingsStream,
+} from './events/chat-events.ts';
+export {
   type ArchivedEvent,
   archivedEventSchema,
   type EventMeta,
@@ -35,6 +42,7 @@ export {
 export {
   bytesOfBase64,
   type EventImage,
+  type ImageType,
   imageNote,
   imageTypes,
   MOST_IMAGE_DATA,
@@ -95,7 +103,12 @@ export {
   CONFIG_PING_SUBJECT,
   cancelSubject,
   erasedSubject,
+  FILE_SUBJECT,
   FIRST_TURN_VERSION,
+  type FileAnswer,
+  type FileRequest,
+  fileAnswerSchema,
+  fileRequestSchema,
   type Hint,
   hintSchema,
   isAwaited,
@@ -111,6 +124,7 @@ export {
   subjectFilter,
   subjectOf,
   TAIL_PING_SUBJECT,
+  typingSubject,
   unhintedTypes,
   watchPingSubject,
 } from './subjects.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ChatEventType } from './events/chat-events.ts';
 import type { JobEventType } from './events/job-events.ts';
 import type { RouteEventType } from './events/route-events.ts';
 import type { EventType, keyEventSchemas } from './events/session-events.ts';
@@ -39,7 +40,14 @@ export const unhintedTypes: readonly string[] = [
   'delivery.attempted',
   'delivery.chunk-taken',
   'delivery.succeeded',
+  'delivery.updated',
+  // Nothing happens before `retry_at`, when the agenda hints delivery.
+  'delivery.update-failed',
   'key.session-opened',
+  'key.chat-offset',
+  'pairing.offered',
+  'pairing.accepted',
+  'pairing.revoked',
   // Every replica must learn of these, but a durable consumer tells only one. They have a ping of their own.
   'route.defined',
   'route.deleted',
@@ -50,7 +58,7 @@ export const unhintedTypes: readonly string[] = [
   'job.cancel-requested',
   'job.cancelled',
   'job.finished',
-] satisfies (EventType | RouteEventType | JobEventType | keyof typeof keyEventSchemas)[];
+] satisfies (EventType | RouteEventType | JobEventType | ChatEventType | keyof typeof keyEventSchemas)[];
 
 /** The first turn of a session is in the same append as its creation (version 1), whose hint is enough. */
 export const FIRST_TURN_VERSION = 2;
@@ -65,8 +73,10 @@ export const awaitedTypes: readonly string[] = [
   'run.interrupted',
   'clarification.requested',
   'clarification.answered',
+  'clarification.timed-out',
   'approval.requested',
   'approval.decided',
+  'approval.expired',
   'session.interim-status',
   'session.final-response',
   'delivery.retry-requested',
@@ -94,6 +104,11 @@ export function cancelSubject(streamId: string): string {
   return `angelia.cancel.${streamId}`;
 }
 
+/** Core NATS: a run started whose answer goes to a chat. delivery shows there that somebody is typing; nothing depends on it. */
+export function typingSubject(streamId: string): string {
+  return `angelia.typing.${streamId}`;
+}
+
 /** Core NATS: makes watchers remove the files of an erased session at once. The log is authoritative. */
 export function erasedSubject(streamId: string): string {
   return `angelia.erased.${streamId}`;
@@ -106,6 +121,9 @@ export function watchPingSubject(streamId: string): string {
 
 /** Core NATS request: asks for part of the output of a process. The watcher on its host answers. */
 export const OUTPUT_SUBJECT = 'angelia.output';
+
+/** Core NATS request: asks for a part of a file in a session's directory. The watcher that has the directory answers. */
+export const FILE_SUBJECT = 'angelia.file';
 
 /** A message on the bus: "look at this stream". It never has event data: personal data is in one store only. */
 export const hintSchema = z.object({
@@ -136,3 +154,32 @@ export const outputAnswerSchema = z.object({
   at_end: z.boolean(),
 });
 export type OutputAnswer = z.infer<typeof outputAnswerSchema>;
+
+export const fileRequestSchema = z.object({
+  session_id: z.string(),
+  /** The process-watcher that has the session's directory. No other one answers. */
+  watcher: z.string(),
+  /** Below the session's directory. */
+  path: z.string(),
+  offset: z.number().int().nonnegative(),
+  limit: z.number().int().positive(),
+});
+export type FileRequest = z.infer<typeof fileRequestSchema>;
+
+export const fileAnswerSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('part'),
+    /** In Base64. */
+    data: z.string(),
+    /** Of the whole file. */
+    size: z.number().int().nonnegative(),
+    /** The same for all parts of a file that nobody changed meanwhile. */
+    version: z.string(),
+  }),
+  z.object({
+    kind: z.literal('refused'),
+    /** For people; it follows `was not sent: `. */
+    why: z.string(),
+  }),
+]);
+export type FileAnswer = z.infer<typeof fileAnswerSchema>;

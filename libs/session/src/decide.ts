@@ -30,6 +30,7 @@ import {
   type TakeChunk,
   takeChunk,
 } from './deliveries/decide-deliveries.ts';
+import { type FailUpdate, type FinishUpdate, failUpdate, finishUpdate } from './deliveries/decide-updates.ts';
 import { type Cancel, cancel } from './ending/decide-ending.ts';
 import { type Expire, expire } from './ending/expiry.ts';
 import { stateAfter } from './evolve.ts';
@@ -106,6 +107,8 @@ export type SessionCommand =
   | GiveUpDelivery
   | DropDelivery
   | RetryDelivery
+  | FinishUpdate
+  | FailUpdate
   | RecordProcessStarted
   | RecordProcessMatched
   | RecordProcessExited
@@ -191,6 +194,10 @@ function decideOne(state: SessionState, command: SessionCommand): Decision {
       return dropDelivery(state, command);
     case 'retry-delivery':
       return retryDelivery(state, command);
+    case 'finish-update':
+      return finishUpdate(state, command);
+    case 'fail-update':
+      return failUpdate(state, command);
     case 'process-started':
       return processStarted(state, command);
     case 'process-matched':

@@ -17,6 +17,7 @@ import {
   applyDeliverySucceeded,
   applyRetryRequested,
 } from './deliveries/evolve-deliveries.ts';
+import { applyDeliveryUpdated, applyUpdateFailed } from './deliveries/evolve-updates.ts';
 import { applySessionEnded } from './ending/evolve-ending.ts';
 import { applyFinalResponse, applyInterimStatus } from './outputs/evolve-outputs.ts';
 import {
@@ -157,7 +158,7 @@ function apply(draft: StateDraft, event: StreamEvent): void {
       applyDeliveryFailed(draft, fact.data);
       break;
     case 'delivery.succeeded':
-      applyDeliverySucceeded(draft, fact.data);
+      applyDeliverySucceeded(draft, fact.data, at);
       break;
     case 'delivery.dropped':
       applyDeliveryDropped(draft, fact.data);
@@ -167,6 +168,12 @@ function apply(draft: StateDraft, event: StreamEvent): void {
       break;
     case 'delivery.retry-requested':
       applyRetryRequested(draft, fact.data, at);
+      break;
+    case 'delivery.updated':
+      applyDeliveryUpdated(draft, fact.data);
+      break;
+    case 'delivery.update-failed':
+      applyUpdateFailed(draft, fact.data);
       break;
     case 'process.started':
       applyProcessStarted(draft, fact.data, at);

@@ -1,10 +1,11 @@
 export { digestOfArguments } from './approvals/arguments-digest.ts';
 export { mayDecide } from './approvals/decide-approvals.ts';
 export { type Permission, permissionOf } from './approvals/permission.ts';
-export { type ShownArguments, shownArguments } from './approvals/shown-arguments.ts';
+export { type ShownArguments, shownArguments, visible } from './approvals/shown-arguments.ts';
 export { decide, decideAll, type SessionCommand } from './decide.ts';
 export type { Decision, RefusalCode } from './decision.ts';
 export { deliveryPlan, type SendPlan } from './deliveries/delivery-plan.ts';
+export { updatePlan } from './deliveries/update-plan.ts';
 export { endsRun } from './ending/decide-ending.ts';
 export { expiryCodes } from './ending/expiry.ts';
 export { evolveAll, fold } from './evolve.ts';
@@ -28,6 +29,7 @@ export {
   type SessionState,
   type StreamEvent,
   sessionStatus,
+  shortened,
   waitingFor,
   waitsForModel,
 } from './state.ts';
@@ -63,5 +65,10 @@ export {
 } from './turns/decide-turns.ts';
 export { type Measure, type Milestone, measure } from './views/measure.ts';
 export { type DeliveryViewRow, type ProcessViewRow, projectSession } from './views/project-session.ts';
-export { type ProcessSummary, type SessionSummary, sessionSummary } from './views/session-summary.ts';
+export {
+  failureOf,
+  type ProcessSummary,
+  type SessionSummary,
+  sessionSummary,
+} from './views/session-summary.ts';
 export { endedWait, type Wait, waitOf } from './views/waits.ts';

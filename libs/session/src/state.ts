@@ -59,6 +59,8 @@ export interface SessionState {
   readonly approvedRules?: readonly ApprovedRule[];
   /** Outputs that are neither delivered nor dropped, in log order. Dead ones stay, because a retry may revive them. */
   readonly outputs: readonly OpenOutput[];
+  /** Delivered questions that have buttons. Missing in states stored by older versions. */
+  readonly shown?: readonly ShownQuestion[];
   /** Version of the last output that is meant for the target. */
   readonly lastOutput: number;
   readonly delivered: number;
@@ -93,6 +95,8 @@ interface CreatedFacts {
   readonly interim: 'message' | 'edit' | 'off';
   readonly deliverOnly: boolean;
   readonly sessionKey: string | null;
+  /** For the answer to a command in a chat: the session that it is about. */
+  readonly about?: string;
   readonly continues: string | null;
   /** The first session of the conversation. Missing if this is the first one. */
   readonly conversationId?: string;
@@ -104,6 +108,8 @@ interface CreatedFacts {
   readonly apiRoute?: boolean;
   /** What its tools may do without asking. Missing: whatever is granted. */
   readonly tools?: EventData<'session.created'>['tools'];
+  /** Bounds of the files that its answers may bring along. Missing: they bring none. */
+  readonly deliverFiles?: EventData<'session.created'>['deliver_files'];
   /** Seed of the marks around untrusted text (transcript/untrusted-text.ts). */
   readonly fenceSeed?: string;
   /** From the append of `session.created`: the trace that the whole session belongs to (invariant one-trace). */
@@ -263,8 +269,19 @@ export interface OpenOutput {
   readonly mayBeAtFallback?: boolean;
   /** Why the last attempt failed, shortened. */
   readonly reason: string | null;
+  /** Some attempt sent it with buttons. */
+  readonly buttons?: boolean;
   /** Since when its turn waited for an answer. Missing in states stored by older versions. */
   readonly askedAt?: number | null;
+}
+
+/** The message of a question or a request for approval. Once that is closed, it is edited. */
+export interface ShownQuestion {
+  readonly output: number;
+  /** Edits that failed and use up the retry schedule. */
+  readonly failures: number;
+  /** No edit before this time. */
+  readonly until: number;
 }
 
 export interface ProcessState {

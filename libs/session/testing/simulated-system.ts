@@ -2,6 +2,7 @@ import type { SessionFact } from '@angelia/contracts';
 import { permissionOf } from '../src/approvals/permission.ts';
 import { decide, type SessionCommand } from '../src/decide.ts';
 import { deliveryPlan } from '../src/deliveries/delivery-plan.ts';
+import { updatePlan } from '../src/deliveries/update-plan.ts';
 import { evolve } from '../src/evolve.ts';
 import { agenda } from '../src/recovery/agenda.ts';
 import { type RecoveryPolicy, type RunLease, recover } from '../src/recovery/recover.ts';
@@ -357,13 +358,30 @@ export class SimulatedSystem {
     worker.jobs.push({ kind: 'run', session, generation, tool: null });
   }
 
+  /** Edits the message of a closed question. For some the first try fails. */
+  #update(session: string): void {
+    const plan = updatePlan(this.#state(session), this.#now);
+    if (plan.action !== 'update') return;
+    const { output, failures } = plan;
+    const retryAt = this.#now + 60_000;
+    this.#append(
+      session,
+      output % 2 === 0 && failures === 0
+        ? { type: 'fail-update', output, failures, reason: 'down', retryAt, counts: true }
+        : { type: 'finish-update', output, result: 'edited', reason: null },
+    );
+  }
+
   #attempt(worker: Worker, session: string): void {
     const plan = deliveryPlan(this.#state(session), this.#now);
     if (plan.action === 'drop') {
       this.#append(session, { type: 'drop-delivery', output: plan.output, now: this.#now });
       return;
     }
-    if (plan.action !== 'send') return;
+    if (plan.action !== 'send') {
+      this.#update(session);
+      return;
+    }
     const { output, attempt, via, taken, possibleDuplicate } = plan;
     const claimed = this.#append(session, {
       type: 'attempt-delivery',
@@ -371,6 +389,7 @@ export class SimulatedSystem {
       attempt,
       sender: `${worker.name}#${worker.incarnation}`,
       deadlineSeconds: CLAIM_SECONDS,
+      buttons: true,
       now: this.#now,
     });
     if (!claimed) return;
@@ -710,7 +729,7 @@ export class SimulatedSystem {
     }
     const chunks = 1 + (output % 3);
     if (part >= chunks) {
-      this.#append(session, { type: 'succeed-delivery', output, attempt });
+      this.#append(session, { type: 'succeed-delivery', output, attempt, receipt: `m-${output}` });
       return false;
     }
     const deadlineSeconds = CLAIM_SECONDS;

@@ -6,6 +6,7 @@ import { digestOfArguments } from '../src/approvals/arguments-digest.ts';
 import { ruleFor } from '../src/approvals/tool-policy.ts';
 import { decide, type SessionCommand } from '../src/decide.ts';
 import { deliveryPlan } from '../src/deliveries/delivery-plan.ts';
+import { updatePlan } from '../src/deliveries/update-plan.ts';
 import { evolve } from '../src/evolve.ts';
 import { agenda } from '../src/recovery/agenda.ts';
 import { recover } from '../src/recovery/recover.ts';
@@ -448,6 +449,10 @@ function checkEndsWhenLeftAlone({ state: stopped, now: then }: History): void {
       const { output, attempt } = plan;
       ask({ type: 'attempt-delivery', output, attempt, sender: 'd#1', deadlineSeconds: 30, now });
       ask({ type: 'succeed-delivery', output, attempt });
+    }
+    const update = updatePlan(state, now);
+    if (update.action === 'update') {
+      ask({ type: 'finish-update', output: update.output, result: 'edited', reason: null });
     }
     for (const { processId } of state.ended ? state.processes : []) {
       ask({ type: 'process-lost', processId, reason: 'x' });

@@ -6,6 +6,7 @@ export {
   type ExecuteOptions,
   type Loaded,
   Sessions,
+  Superseded,
   TooManyConflicts,
 } from './sessions.ts';
 export {

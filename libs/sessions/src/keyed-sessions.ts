@@ -8,6 +8,7 @@ import {
 } from '@angelia/contracts';
 import type { StreamAppend, Streams } from '@angelia/event-log';
 import {
+  type CreateSession,
   continuation,
   type Decision,
   decide,
@@ -38,7 +39,10 @@ type KeyedExecuted<Refusal> =
   | { readonly status: 'limited'; readonly retryAfterSeconds: number }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
-type KeyedOptions = Pick<AppendOptions, 'key' | 'rateLimit' | 'actor' | 'causation' | 'traceparent'>;
+type KeyedOptions = Pick<
+  AppendOptions,
+  'key' | 'rateLimit' | 'actor' | 'causation' | 'traceparent' | 'beside' | 'fence'
+>;
 
 /** Each conflict is progress of somebody else under the same key; see MAX_CONFLICTS in sessions.ts. */
 const MAX_CONFLICTS = 200;
@@ -129,6 +133,8 @@ export class KeyedSessions {
     old: Loaded,
     turn: Pick<RequestTurn, 'source' | 'input' | 'images' | 'queueDeadline'> & {
       readonly deliveryId: string;
+      /** Where the continuation answers, if not where the old session did: the thread of a reply. */
+      readonly deliver?: CreateSession['deliver'];
     },
     given: KeyedOptions = {},
     join?: (current: SessionState) => Decision,
@@ -137,15 +143,19 @@ export class KeyedSessions {
     const options = { ...given, traceparent: given.traceparent ?? traceparentNow() ?? freshTraceparent() };
     const key = continuationKey(old);
     const byKey = (old.state.created?.sessionKey ?? null) !== null;
+    // A continuation that is open keeps its own address.
+    const { deliver: _, ...further } = turn;
     const id = newSessionId();
     const fenceSeed = newFenceSeed();
     const executed = await this.execute<Loaded>(
       key,
-      (current): KeyedPlan<Loaded> => {
+      (found): KeyedPlan<Loaded> => {
+        // Under the key of a chat a new conversation may have begun since (`/new`). The old one is continued beside it.
+        const current = byKey && found !== null && !isSameConversation(found, old) ? null : found;
         if (current !== null && current.state.created !== null && current.state.ended === null) {
           const keyed = options.key !== undefined;
           const decision =
-            join?.(current.state) ?? decide(current.state, { type: 'request-turn', keyed, ...turn });
+            join?.(current.state) ?? decide(current.state, { type: 'request-turn', keyed, ...further });
           return { to: 'current', facts: factsOf(decision) };
         }
         // There is none yet, or it was pruned since.
@@ -202,7 +212,10 @@ export class KeyedSessions {
       if (plan.facts.length === 0) return { status: 'duplicate', streamId: loaded.id };
       const settled = await sessions.append(loaded, plan.facts, {
         ...options,
-        beside: plan.to === 'new' ? this.#opened(key, state.version, plan.id, options) : undefined,
+        beside: [
+          ...(options.beside ?? []),
+          ...(plan.to === 'new' ? [this.#opened(key, state.version, plan.id, options)] : []),
+        ],
       });
       if (settled === 'conflict') {
         isFresh = true;
@@ -257,6 +270,12 @@ export function keyStream(kind: 'session' | 'coalesce' | 'continues', ...parts: 
 export function continuationKey({ id, state }: Pick<Loaded, 'id' | 'state'>): string {
   const { sessionKey, route } = state.created ?? { sessionKey: null, route: '' };
   return sessionKey === null ? keyStream('continues', id) : keyStream('session', route, sessionKey);
+}
+
+/** A session that was pruned belongs to any: nothing is known about it. */
+function isSameConversation(a: Loaded, b: Loaded): boolean {
+  if (a.state.created === null || b.state.created === null) return true;
+  return (a.state.created.conversationId ?? a.id) === (b.state.created.conversationId ?? b.id);
 }
 
 function newQueue(): KeyQueue {

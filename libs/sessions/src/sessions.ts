@@ -64,16 +64,25 @@ export interface ExecuteOptions {
   readonly traceparent?: string | undefined;
   readonly maxRetries?: number;
   /**
+   * The same as `beside`, for streams that others append to all the time. Called again after each conflict, with true: then
+   * one of them, or the session, has moved on.
+   */
+  readonly alongside?: (conflicted: boolean) => Promise<readonly StreamAppend[]>;
+  /**
    * Decide past events that only a newer version can read, instead of throwing EventTooNew. Only for a fact that is true
    * whatever they say. Do not go on from the session that is returned: it is not as it is.
    */
   readonly pastUnreadable?: boolean;
+  /** Other streams to append to in the same transaction: key streams, or a session of its own (`newSession`). */
+  readonly beside?: readonly StreamAppend[] | undefined;
+  /**
+   * One more, at whose version the caller's right to append depends: the offset that a led connection has read. If it has
+   * moved, somebody else leads: Superseded is thrown, and nothing is decided again.
+   */
+  readonly fence?: StreamAppend | undefined;
 }
 
-export interface AppendOptions extends Omit<ExecuteOptions, 'loaded' | 'maxRetries' | 'pastUnreadable'> {
-  /** Another stream to append to in the same transaction. */
-  readonly beside?: StreamAppend | undefined;
-}
+export type AppendOptions = Omit<ExecuteOptions, 'loaded' | 'maxRetries' | 'pastUnreadable'>;
 
 export type Executed =
   | { readonly status: 'appended'; readonly loaded: Loaded; readonly appended: readonly SessionFact[] }
@@ -99,6 +108,13 @@ export type Executed =
   | { readonly status: 'limited'; readonly retryAfterSeconds: number }
   /** The key is known: the stream that it stored first. */
   | { readonly status: 'duplicate'; readonly streamId: string };
+
+/** Thrown if the stream of `fence` has moved: another process does this work now. Stop, and do not try again. */
+export class Superseded extends AngeliaError {
+  readonly code = 'superseded';
+  readonly retryable = false;
+  override readonly name = 'Superseded';
+}
 
 /**
  * Thrown if the same append met a conflict again and again. Each conflict means that somebody else made progress on this
@@ -177,7 +193,8 @@ export class Sessions {
       if (decision === null) return { status: 'nothing', loaded };
       if (!decision.ok) return { status: 'refused', code: decision.code, reason: decision.reason, loaded };
       if (decision.events.length === 0) return { status: 'nothing', loaded };
-      const settled = await this.append(loaded, decision.events, options);
+      const beside = [...(options.beside ?? []), ...((await options.alongside?.(conflicts > 0)) ?? [])];
+      const settled = await this.append(loaded, decision.events, { ...options, beside });
       if (settled !== 'conflict') return settled;
       loaded = options.pastUnreadable
         ? extended(loaded, await this.#log.streams.read(id, loaded.version + 1), upcastOrSkip)
@@ -204,6 +221,26 @@ export class Sessions {
       default:
         throw new Error(`storing the name ${name} under a key returned ${result.status}`);
     }
+  }
+
+  /** The first events of a session, as a stream that is appended to beside others. */
+  newSession(
+    id: SessionId,
+    facts: readonly SessionFact[],
+    {
+      actor = this.#instance,
+      traceparent,
+      causation,
+    }: Pick<AppendOptions, 'actor' | 'traceparent' | 'causation'>,
+  ): StreamAppend {
+    const meta: EventMeta = {
+      actor,
+      correlation: id,
+      ...(causation === undefined ? {} : { causation }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    };
+    const events = facts.map(({ type, data }): NewEvent => ({ eventId: newEventId(), type, data, meta }));
+    return { streamId: id, expectedVersion: 0, events };
   }
 
   /** One try to append events that were decided on `loaded`. On a conflict with either stream, read and decide again. */
@@ -247,7 +284,8 @@ export class Sessions {
       // The session's own stream comes first: an idempotency key returns it.
       streams: [
         { streamId: loaded.id, expectedVersion: loaded.version, events },
-        ...(options.beside === undefined ? [] : [options.beside]),
+        ...(options.beside ?? []),
+        ...(options.fence === undefined ? [] : [options.fence]),
       ],
       ...(options.key === undefined ? {} : { key: options.key }),
       ...(lease === undefined ? {} : { lease }),
@@ -277,8 +315,16 @@ export class Sessions {
         return { status: 'full', loaded };
       case 'limited':
         return { status: 'limited', retryAfterSeconds: result.retryAfterSeconds };
-      case 'conflict':
+      case 'conflict': {
+        const { fence } = options;
+        const moved = result.streams.find(({ streamId }) => streamId === fence?.streamId);
+        if (moved !== undefined && moved.version !== fence?.expectedVersion) {
+          throw new Superseded(
+            `${moved.streamId} has moved to version ${moved.version}: another process leads`,
+          );
+        }
         return 'conflict';
+      }
     }
   }
 }

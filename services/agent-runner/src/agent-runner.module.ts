@@ -26,6 +26,7 @@ import { HintsController } from './hints.controller.ts';
 import { countModelsDown } from './outages/count-models-down.ts';
 import { type CancelSignals, listenForCancels } from './run/cancel-signals.ts';
 import { drainRuns } from './run/drain-runs.ts';
+import { showTyping, type TypingPings } from './run/show-typing.ts';
 import { RUNNER, Runner } from './runner.ts';
 import type { RunnerSettings } from './settings.ts';
 
@@ -44,13 +45,14 @@ import type { RunnerSettings } from './settings.ts';
         logger: Logger,
         drain: Drain,
         health: Health,
-        bus: CancelSignals,
+        bus: CancelSignals & TypingPings,
       ): Runner => {
         const runner = new Runner({
           config,
           refreshConfig: () => reloads.reload('retry'),
           postToAgent: agentPoster(),
           pings: bus,
+          onStarted: (session) => showTyping(session, config.current, bus),
           sessions,
           log,
           holder,

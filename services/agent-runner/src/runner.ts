@@ -28,6 +28,8 @@ interface RunnerOptions {
   readonly config: RunningConfig<RunnerSettings>;
   /** Looks at the config file now. Default: nothing to look at. */
   readonly refreshConfig?: () => Promise<unknown>;
+  /** Called with the session when one of its runs has started. Must not throw. */
+  readonly onStarted?: (session: Loaded) => void;
   readonly postToAgent: PostToAgent;
   /** Announces every commit, of whichever service. */
   readonly pings: Pings;
@@ -246,6 +248,7 @@ export class Runner {
       } else if (claimed !== null) {
         tried = 'started';
         traceClaim(loaded, claimed.loaded, this.#options.config.current);
+        this.#options.onStarted?.(claimed.loaded);
         void this.#run(claimed, wanted, inHand);
       }
       return tried;

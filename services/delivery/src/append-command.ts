@@ -13,7 +13,7 @@ export async function appendCommand(
   sessions: Sessions,
   loaded: Loaded,
   command: SessionCommand,
-  options: Pick<ExecuteOptions, 'pastUnreadable'> = {},
+  options: Pick<ExecuteOptions, 'pastUnreadable' | 'alongside'> = {},
 ): Promise<CommandResult> {
   const executed = await sessions.execute(loaded.id, ({ state }) => decide(state, command), {
     loaded,

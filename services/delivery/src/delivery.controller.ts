@@ -30,6 +30,27 @@ export class DeliveryController {
     return this.dispatcher.handle(hint);
   }
 
+  /** Its message, if it has buttons, says from now on what became of it. */
+  @EventPattern('clarification.answered')
+  onAnswered(@Payload() hint: Hint): Promise<HintVerdict> {
+    return this.dispatcher.handle(hint);
+  }
+
+  @EventPattern('clarification.timed-out')
+  onTimedOut(@Payload() hint: Hint): Promise<HintVerdict> {
+    return this.dispatcher.handle(hint);
+  }
+
+  @EventPattern('approval.decided')
+  onDecided(@Payload() hint: Hint): Promise<HintVerdict> {
+    return this.dispatcher.handle(hint);
+  }
+
+  @EventPattern('approval.expired')
+  onExpired(@Payload() hint: Hint): Promise<HintVerdict> {
+    return this.dispatcher.handle(hint);
+  }
+
   @EventPattern('delivery.retry-requested')
   onRetryRequested(@Payload() hint: Hint): Promise<HintVerdict> {
     return this.dispatcher.handle(hint);

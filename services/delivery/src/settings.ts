@@ -1,4 +1,4 @@
-import { type AddressVariables, publicUrlWarning } from '@angelia/config';
+import { type AddressVariables, chatPlatformsOf, publicUrlWarning } from '@angelia/config';
 import type { Config } from '@angelia/contracts';
 import { type AnswerLinks, answerLinks, type ServiceSettings } from '@angelia/service-kit';
 import { configuredTargets, loadAdapters, openTargets, type Targets } from './targets/target-registry.ts';
@@ -13,18 +13,21 @@ export interface DeliverySettings {
   readonly answerLinks: Pick<AnswerLinks, 'url' | 'approvalUrl'> | null;
   /** Only this machine could open the link of a question. */
   readonly linksAreLocal: boolean;
+  /** The platforms whose clicks and replies come back (`chats` of the config). */
+  readonly chats: ReadonlySet<string>;
 }
 
 export const deliverySettings: ServiceSettings<DeliverySettings> = {
   make: async ({ config, addressVariables }, { environment, logger }) => {
     const links = answerLinks(config, environment);
-    const targets = openTargets(config, logger, await loadAdapters(configuredTargets(config)));
+    const targets = openTargets(config, logger, await loadAdapters(configuredTargets(config)), environment);
     return {
       targets,
       addressVariables,
       policy: config.delivery,
       answerLinks: links,
       linksAreLocal: publicUrlWarning(config, environment) !== null,
+      chats: chatPlatformsOf(config),
     };
   },
   close: ({ targets }) => targets.close(),

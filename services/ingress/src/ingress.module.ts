@@ -8,6 +8,7 @@ import type { WayIn } from './access/caller.ts';
 import { AnswersController } from './answers/answers.controller.ts';
 import { ApprovalLinksController } from './answers/approval-links.controller.ts';
 import { ApprovalsController } from './api/approvals/approvals.controller.ts';
+import { ChatsController } from './api/chats/chats.controller.ts';
 import { ConfigController } from './api/config/config.controller.ts';
 import { DeadLettersController } from './api/dead-letters/dead-letters.controller.ts';
 import { DeliveriesController } from './api/deliveries/deliveries.controller.ts';
@@ -28,6 +29,9 @@ import { SystemController } from './api/system/system.controller.ts';
 import { TurnsController } from './api/turns/turns.controller.ts';
 import { UnstartedWebhooksController } from './api/unstarted-webhooks/unstarted-webhooks.controller.ts';
 import { CallbacksController } from './callbacks/callbacks.controller.ts';
+import { ChatConnections } from './chats/connect/chat-connections.ts';
+import { ChatsEndpoint } from './chats/receive/chats.endpoint.ts';
+import { ChatTaking } from './chats/take/chat-taking.ts';
 import { ConsoleBundle } from './console/bundle/console-bundle.ts';
 import { ConsoleCookie } from './console/console-cookie.ts';
 import { ConsoleSessions } from './console/console-sessions.ts';
@@ -46,6 +50,7 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     AnswersController,
     ApprovalLinksController,
     CallbacksController,
+    ChatsController,
     ConfigController,
     SignInController,
     LinksController,
@@ -96,6 +101,9 @@ import { WebhookEndpoint } from './webhooks/webhook.endpoint.ts';
     AccessCheck,
     ConsoleBundle,
     WebhookEndpoint,
+    ChatTaking,
+    ChatsEndpoint,
+    ChatConnections,
     { provide: APP_FILTER, useClass: ErrorFilter },
   ],
 })

@@ -1,4 +1,5 @@
 import { answerLinks, callbackLinks, type ServiceSettings } from '@angelia/service-kit';
+import { type Chat, compileChats } from './chats/chat.ts';
 import { compileRoutes } from './webhooks/compile-route.ts';
 import type { Route } from './webhooks/route.ts';
 
@@ -6,6 +7,7 @@ import type { Route } from './webhooks/route.ts';
 export interface IngressSettings {
   /** The routes of the config file, by name. */
   readonly routes: ReadonlyMap<string, Route>;
+  readonly chats: ReadonlyMap<string, Chat>;
 }
 
 export const ingressSettings: ServiceSettings<IngressSettings> = {
@@ -13,6 +15,6 @@ export const ingressSettings: ServiceSettings<IngressSettings> = {
     // Each refuses a config whose links nobody could check, for lack of a key.
     answerLinks(config, environment);
     callbackLinks(config, environment);
-    return { routes: compileRoutes(config) };
+    return { routes: compileRoutes(config), chats: compileChats(config) };
   },
 };

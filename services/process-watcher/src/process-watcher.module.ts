@@ -2,6 +2,7 @@ import type { RunningConfig } from '@angelia/config';
 import {
   cancelSubject,
   erasedSubject,
+  FILE_SUBJECT,
   type HolderId,
   instanceOf,
   OUTPUT_SUBJECT,
@@ -27,6 +28,7 @@ import {
 import type { Sessions } from '@angelia/sessions';
 import { Module } from '@nestjs/common';
 import { answerOutputRequest } from './background/answer-output-request.ts';
+import { answerFileRequest } from './files/answer-file-request.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import type { WatcherSettings } from './settings.ts';
 import { userPolicyWarning } from './users/user-policy.ts';
@@ -100,6 +102,9 @@ interface Pings {
           (subject) => void onMessage(subject, watchPingSubject(''), (id) => watcher.checkSessionIfOurs(id)),
         );
         bus.respond(OUTPUT_SUBJECT, (request) => answerOutputRequest(request, watcher.commands));
+        bus.respond(FILE_SUBJECT, (request) =>
+          answerFileRequest(request, { sessions, directories, instance: instanceOf(holder) }),
+        );
         onCollect(() => metrics.sessionsWatched.set({}, watcher.sessionsInFlight));
         drain.add({ name: 'commands', drain: () => watcher.close() });
         watcher

@@ -23,8 +23,12 @@ import {
   scrollThrough,
 } from './page.ts';
 
+/** `page`: what a browser does. `rest` and `ingest`: what open consoles cost. */
+export const CONSOLE_STEPS = ['page', 'rest', 'ingest'] as const;
+
 interface ConsoleOptions {
   readonly home: string;
+  readonly steps: ReadonlySet<(typeof CONSOLE_STEPS)[number]>;
   readonly quick: boolean;
   readonly say: (line: string) => void;
 }
@@ -36,7 +40,7 @@ const LONG_EVENTS = 5_000;
 const RATE = 100;
 
 /** The console in a real Chromium before a real stack that holds many sessions, and what 20 open consoles cost. */
-export async function benchConsole({ home, quick, say }: ConsoleOptions): Promise<Figure[]> {
+export async function benchConsole({ home, steps, quick, say }: ConsoleOptions): Promise<Figure[]> {
   const sessions = quick ? 10_000 : 100_000;
   say(`console: a stack with ${sessions} sessions`);
   const dataDir = await fillStack(home, sessions);
@@ -45,15 +49,18 @@ export async function benchConsole({ home, quick, say }: ConsoleOptions): Promis
   await writeFile(config, stringify(configOf(sink.url, model)), { mode: 0o600 });
   const stack = await startStack({ dataDir, config, port: 0, env: { ANGELIA_LOG_LEVEL: 'warn' } });
   try {
-    say(`console: a session of ${LONG_EVENTS} events`);
-    const id = await longSession({ stack, model, route: 'long', secret: SECRET, events: LONG_EVENTS });
-    const { items } = await get<{ items: unknown[] }>(stack, `/v1/sessions/${id}/events`);
-    if (items.length < LONG_EVENTS) throw new Error(`the long session has only ${items.length} events`);
-    return [
-      ...(await pageFigures(stack, { id, samples: quick ? 3 : 7, say })),
-      ...(await restFigures(stack, { seconds: quick ? 20 : 60, say })),
-      ...(await ingestFigures(stack, { rounds: quick ? 2 : 5, seconds: quick ? 5 : 12, say })),
-    ];
+    const figures: Figure[] = [];
+    if (steps.has('page')) {
+      say(`console: a session of ${LONG_EVENTS} events`);
+      const id = await longSession({ stack, model, route: 'long', secret: SECRET, events: LONG_EVENTS });
+      const { items } = await get<{ items: unknown[] }>(stack, `/v1/sessions/${id}/events`);
+      if (items.length < LONG_EVENTS) throw new Error(`the long session has only ${items.length} events`);
+      figures.push(...(await pageFigures(stack, { id, samples: quick ? 3 : 7, say })));
+    }
+    if (steps.has('rest')) figures.push(...(await restFigures(stack, { seconds: quick ? 20 : 60, say })));
+    if (steps.has('ingest'))
+      figures.push(...(await ingestFigures(stack, { rounds: quick ? 2 : 5, seconds: quick ? 5 : 12, say })));
+    return figures;
   } finally {
     await stack.stop();
     await Promise.all([model.stop(), sink.close()]);

@@ -42,15 +42,16 @@ const pids = (): number[] => SIX.map((name) => pidIn(dataDir, name));
 const noneAlive = (list: number[]) => waitUntil(() => !list.some(isAlive), WAIT_MS);
 
 describe('a start', () => {
-  it('runs six programs in their own process groups and ends them all on SIGTERM, with exit code 0', async () => {
-    const stack = await launch().ready();
-    const running = pids();
+  it('runs every program and replica in a process group of its own and ends them all on SIGTERM, with exit code 0', async () => {
+    const stack = await launch({ ANGELIA_REPLICAS: 'agent-runner=2,ingress=2' }).ready();
+    const names = [...SIX, 'agent-runner-2', 'ingress-2'];
+    const running = names.map((name) => stack.pid(name));
     expect(running.every(isAlive)).toBe(true);
     for (const pid of running) expect(await groupOf(pid)).toBe(pid);
 
     expect(await stack.stop()).toBe(0);
     expect(await noneAlive(running)).toBe(true);
-    expect(pids()).toEqual(SIX.map(() => 0));
+    expect(names.map((name) => stack.pid(name))).toEqual(names.map(() => 0));
   });
 
   it('keeps ports, secrets and the cluster for the next start', async () => {
@@ -58,19 +59,6 @@ describe('a start', () => {
     const before = await kept();
     await launch().ready();
     expect(await kept()).toEqual(before);
-  });
-
-  it('lets only its user read the generated secrets', async () => {
-    await launch().ready();
-    for (const file of ['admin-token', 'etc/master-key', 'etc/postgres-password', 'etc/nats.conf']) {
-      expect((await stat(join(dataDir, file))).mode & 0o077).toBe(0);
-    }
-  });
-
-  it('gives each further replica a pid file', async () => {
-    await launch({ ANGELIA_REPLICAS: 'agent-runner=2,ingress=2' }).ready();
-    expect(isAlive(pidIn(dataDir, 'agent-runner-2'))).toBe(true);
-    expect(isAlive(pidIn(dataDir, 'ingress-2'))).toBe(true);
   });
 
   it('starts neither Postgres nor NATS if both are given', async () => {
@@ -81,9 +69,15 @@ describe('a start', () => {
 });
 
 describe('a start that fails', () => {
-  it('says that the data directory is in use, and leaves the first stack alone', async () => {
+  it('says that the data directory is in use, and leaves the first stack alone, with secrets that only its user can read and a banner whose commands find it', async () => {
     const first = await launch().ready();
     const running = pids();
+    for (const file of ['admin-token', 'etc/master-key', 'etc/postgres-password', 'etc/nats.conf']) {
+      expect((await stat(join(dataDir, file))).mode & 0o077).toBe(0);
+    }
+    const { ingress } = JSON.parse(await readFile(join(dataDir, 'etc/ports.json'), 'utf8'));
+    await first.says(`  hook  ANGELIA_DATA=${dataDir} ANGELIA_PORT=${ingress} ./angelia send hook`);
+
     const second = launch();
     expect(await second.exit()).toBe(1);
     expect(second.output).toContain(`already running on ${dataDir} (launcher pid ${first.child.pid})`);
@@ -120,12 +114,6 @@ describe('a start that fails', () => {
     expect(await stack.exit()).toBe(1);
     expect(stack.output).toContain('angelia: routes.demo.agent (angelia.yaml): there is no agent "x"');
     expect(pids()).toEqual(SIX.map(() => 0));
-  });
-
-  it('prints the routes, with a command that finds the stack from another terminal', async () => {
-    const stack = await launch().ready();
-    const { ingress } = JSON.parse(await readFile(join(dataDir, 'etc/ports.json'), 'utf8'));
-    await stack.says(`  hook  ANGELIA_DATA=${dataDir} ANGELIA_PORT=${ingress} ./angelia send hook`);
   });
 });
 

@@ -39,6 +39,12 @@ interface Received {
   reportedAt: number;
 }
 
+/** What becomes of a message, to be sent. */
+interface Answer {
+  readonly received: Received;
+  readonly payload: Uint8Array | string;
+}
+
 interface ConsumptionContext {
   readonly connection: Connection;
   readonly logger: BusLogger;
@@ -60,6 +66,7 @@ export class DurableConsumption implements Consumption {
   readonly #pullAt: number;
   readonly #buffer: Received[] = [];
   readonly #running = new Set<Received>();
+  #answers: Answer[] = [];
   readonly #stopping = new AbortController();
   readonly #idle = Promise.withResolvers<void>();
   readonly #rounds: Promise<void>;
@@ -112,6 +119,7 @@ export class DurableConsumption implements Consumption {
     await this.#pulling?.drain();
     await this.#rounds;
     if (this.#running.size > 0) await this.#idle.promise;
+    this.#sendAnswers();
     const live = this.#context.connection.live;
     // When this resolves, the verdicts are sent and the connection may be closed.
     if (live !== null) await within(FLUSH_TIMEOUT_MS, live.nc.flush()).catch(() => {});
@@ -265,15 +273,28 @@ export class DurableConsumption implements Consumption {
     return TERMINATE;
   }
 
-  /** Not sent if the server is away or the consumer is another one. Then the hint is redelivered, which is harmless. */
+  /**
+   * Sent at the end of this turn of the event loop, with the others of the turn: the client writes to its socket once for
+   * each microtask that publishes, and a commit ends many handlers at once.
+   */
   #answer(received: Received, payload: Uint8Array | string): void {
+    if (this.#answers.length === 0) setImmediate(() => this.#sendAnswers());
+    this.#answers.push({ received, payload });
+  }
+
+  /** Not sent if the server is away or the consumer is another one. Then the hint is redelivered, which is harmless. */
+  #sendAnswers(): void {
+    const answers = this.#answers;
+    this.#answers = [];
     const live = this.#context.connection.live;
-    const { reply } = received.message;
-    if (live === null || reply === undefined || received.life !== this.#life) return;
+    if (live === null) return;
     try {
-      live.nc.publish(reply, payload);
+      for (const { received, payload } of answers) {
+        const { reply } = received.message;
+        if (reply !== undefined && received.life === this.#life) live.nc.publish(reply, payload);
+      }
     } catch (error) {
-      this.#context.logger.debug({ durable: this.durable, reason: reasonOf(error) }, 'verdict not sent');
+      this.#context.logger.debug({ durable: this.durable, reason: reasonOf(error) }, 'verdicts not sent');
     }
   }
 

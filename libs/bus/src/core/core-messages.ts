@@ -1,10 +1,12 @@
 import { createInbox, type Subscription } from '@nats-io/transport-node';
 import type { Connection, LiveConnection } from '../connect/connection.ts';
 import { reasonOf } from '../errors.ts';
-import type { BusLogger } from '../types.ts';
+import type { BusLogger, SubscribeOptions } from '../types.ts';
 
 interface CoreListener {
   readonly subject: string;
+  /** One of the listeners with this name gets a message, not all of them. */
+  readonly queue?: string | undefined;
   readonly listener: (subject: string, payload: string, reply?: string) => void;
   subscription: Subscription | null;
 }
@@ -31,8 +33,12 @@ export class CoreMessages {
     }
   }
 
-  subscribe(subject: string, listener: (subject: string, payload: string) => void): () => void {
-    return this.#listen({ subject, listener, subscription: null });
+  subscribe(
+    subject: string,
+    listener: (subject: string, payload: string) => void,
+    { queue }: SubscribeOptions = {},
+  ): () => void {
+    return this.#listen({ subject, queue, listener, subscription: null });
   }
 
   async request(subject: string, payload: string, timeoutMs: number): Promise<string | null> {
@@ -82,8 +88,9 @@ export class CoreMessages {
   }
 
   #attach(entry: CoreListener, live: LiveConnection): void {
-    const { subject, listener } = entry;
+    const { subject, queue, listener } = entry;
     entry.subscription = live.nc.subscribe(subject, {
+      ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error) this.#logger.warn({ subject, reason: error.message }, 'subscription refused');
         else

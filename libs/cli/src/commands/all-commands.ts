@@ -1,5 +1,6 @@
 import type { Command } from '../command-line/command.ts';
 import { approvalsList, approve, deny } from './approvals.ts';
+import { chatList, chatPair, chatPairings, chatSetup, chatUnpair } from './chats.ts';
 import { completionNames, completionOf } from './completion.ts';
 import { configCheck, configReload } from './config.ts';
 import { openConsole } from './console.ts';
@@ -64,6 +65,11 @@ export const commands: readonly Command[] = [
   routesRotateSecret,
   routesPreview,
   routesTest,
+  chatList,
+  chatSetup,
+  chatPair,
+  chatPairings,
+  chatUnpair,
   webhooksList,
   webhooksCounts,
   prune,

@@ -65,6 +65,24 @@ async function examined(config: object, options: Partial<ExamineOptions> = {}): 
 
 const finding = (findings: readonly Finding[], check: string) => findings.find((one) => one.check === check);
 
+describe('tools', () => {
+  it('a route whose agent runs any command is a warning that names it; one with a rule about that is none', async () => {
+    const agent = { model: 'm', toolsets: ['terminal'] };
+    const findings = await examined({
+      models: { m: { provider: 'builtin', model: 'echo' } },
+      agents: { open: agent, asked: { ...agent, tools: { policy: [{ tool: 'terminal', do: 'ask' }] } } },
+      routes: {
+        loose: { agent: 'open', secret: 'a-long-secret' },
+        guarded: { agent: 'asked', secret: 'a-long-secret' },
+      },
+    });
+    const warned = findings.filter(({ check }) => check === 'config.tools');
+    expect(warned).toMatchObject([
+      { state: 'warning', what: expect.stringContaining('routes.loose: its agent `open` runs any command') },
+    ]);
+  });
+});
+
 describe('Postgres', () => {
   it('with fsync off is a fault that names the setting and how to change it', async () => {
     const findings = await examined({});

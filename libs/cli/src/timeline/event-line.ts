@@ -96,6 +96,8 @@ const describers: Readonly<Record<string, (data: Data) => string>> = {
   'delivery.dead': (d) => `output ${d.output} is dead: ${d.reason}`,
   'delivery.dropped': (d) => `output ${d.output}: ${d.reason}`,
   'delivery.retry-requested': (d) => `output ${d.output} by ${d.by}`,
+  'delivery.updated': (d) => `output ${d.output}: ${d.result}${d.reason ? `, ${d.reason}` : ''}`,
+  'delivery.update-failed': (d) => `output ${d.output}: ${d.reason}; next attempt at ${d.retry_at}`,
   'process.started': (d) => `${d.process_id} (pid ${d.pid} on ${d.host}): ${d.command}`,
   'process.matched': (d) => `${d.process_id} "${d.pattern}": ${d.line}`,
   'process.exited': (d) =>

@@ -3,6 +3,7 @@ import { PLACEHOLDER } from '../placeholder.ts';
 import { templateProblems } from '../targets/addresses.ts';
 import { isKnownTarget, type KnownTarget, knownTargets, targetSchema } from '../targets/schemas.ts';
 import { agentProblems, routeAgentProblems, unknownToolsets } from './agents.ts';
+import { chatProblems } from './chats.ts';
 import { routePatternProblems } from './patterns.ts';
 import { schemeSecretProblems } from './scheme-secrets.ts';
 import { routeSecretProblems, secretProblems } from './secrets.ts';
@@ -34,6 +35,7 @@ export function crossReferenceProblems(
       ...keyProblems(name, route),
       ...routePatternProblems(`routes.${name}.filters`, route.filters),
     ]),
+    ...chatProblems(config),
     ...secretProblems('secret', config.secret, listenHost),
     ...unknownToolsets(config, 'api_routes.allowed_toolsets', config.api_routes.allowed_toolsets),
   ];

@@ -552,6 +552,7 @@ describe('docs/angelia.example.yaml', () => {
     SMTP_PASSWORD: 'p',
     MATRIX_TOKEN: 't',
     MATTERMOST_TOKEN: 't',
+    TELEGRAM_CHAT_SECRET: 'sixteen-characters',
   };
 
   it('is a config that starts', () => {
@@ -571,7 +572,7 @@ describe('docs/angelia.example.yaml', () => {
 models: { main: { provider: openai-compatible, base_url: "http://127.0.0.1:9000/v1", model: m1 }, demo: { provider: builtin, model: echo } }
 agents: { default: { model: main } }`,
     );
-    const named = { models: {}, agents: {}, mcp_servers: {}, routes: {}, targets: {}, secret: '' };
+    const named = { models: {}, agents: {}, mcp_servers: {}, routes: {}, chats: {}, targets: {}, secret: '' };
     expect({ ...shown, ...named }).toEqual({ ...bare, ...named });
     expect(shown.mcp_servers.search?.timeout_seconds).toBe(shown.mcp_servers.files?.timeout_seconds);
     expect(agents.default).toEqual(bare.agents.default);

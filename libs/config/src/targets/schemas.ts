@@ -13,7 +13,9 @@ import {
   matrixEvent,
   matrixRoom,
   mattermostId,
+  messageId,
   repository,
+  reviewComment,
   sender,
   slackChannel,
   slackThread,
@@ -185,10 +187,16 @@ const targetSchemas = {
         /** Every pull request is an issue, so both keys mean the same number. */
         pr_number: issueNumber.optional(),
         issue_number: issueNumber.optional(),
+        /** The first comment of a review thread of `pr_number`: the answer is a reply there. */
+        review_comment_id: reviewComment.optional(),
       })
       .refine(
         ({ pr_number, issue_number }) => (pr_number === undefined) !== (issue_number === undefined),
         'the number is missing or given twice. Set one of `pr_number` and `issue_number`.',
+      )
+      .refine(
+        ({ pr_number, review_comment_id }) => review_comment_id === undefined || pr_number !== undefined,
+        'only a pull request has review threads. Set `pr_number`, or remove `review_comment_id`.',
       ),
     defaults: ['repo'],
     edits: true,
@@ -212,6 +220,10 @@ const targetSchemas = {
       cc: mailboxes.optional(),
       /** Default: the session's title. */
       subject: text.optional(),
+      /** The Message-ID of the mail that the first answer replies to. */
+      in_reply_to: messageId.optional(),
+      /** The Message-ID of the first mail of the conversation, if it is another one. */
+      thread: messageId.optional(),
     }),
     defaults: ['to'],
   },

@@ -40,6 +40,14 @@ export const issueNumber = text.pipe(
   z.string().regex(/^[1-9][0-9]{0,9}$/, 'this is not the number of an issue. Write a number such as 17.'),
 );
 
+export const reviewComment = text.pipe(
+  z.string().regex(/^[1-9][0-9]{0,15}$/, 'this is not the id of a review comment. Write a number.'),
+);
+
+export const messageId = z
+  .string()
+  .regex(/^<[^<>\s]{1,500}>$/, 'this is not a Message-ID. Write one such as <id@example.com>.');
+
 /** One address, no name, no comment: the header and the envelope must hold exactly what was checked. */
 const MAILBOX =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ConfigProblem, validate } from '../validate.ts';
 import { agentSchema } from './agents.ts';
+import { chatSchema } from './chats.ts';
 import { mcpServerSchema } from './mcp-servers.ts';
 import { modelSchema } from './models.ts';
 import { processWatcherSchema } from './process-watcher.ts';
@@ -82,12 +83,15 @@ export const configSchema = z
       .prefault({}),
     nats: z.strictObject({ replicas: z.number().int().min(1).max(5).default(1) }).prefault({}),
     routes: z.record(name, routeSchema).default({}),
+    chats: z.record(name, chatSchema).default({}),
   })
   .meta({ title: 'Angelia config' });
 
 export type Config = z.infer<typeof configSchema>;
 
 export type RouteConfig = Config['routes'][string];
+
+export type ChatConfig = Config['chats'][string];
 
 export type AgentConfig = Config['agents'][string];
 

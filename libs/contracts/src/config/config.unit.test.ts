@@ -60,6 +60,7 @@ describe('defaults of the config (INTERFACES.md, "Config file")', () => {
       timing: { lease_seconds: 20, sweep_seconds: 10, lead_seconds: 5, prune_seconds: 3600 },
       nats: { replicas: 1 },
       routes: {},
+      chats: {},
     });
   });
 

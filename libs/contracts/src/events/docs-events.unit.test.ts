@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { hintSchema, ownerHints, STREAM_NAME, unhintedTypes } from '../subjects.ts';
+import { chatEventSchemas } from './chat-events.ts';
 import { metaSchema } from './envelope.ts';
 import { jobEventSchemas } from './job-events.ts';
 import { routeEventSchemas } from './route-events.ts';
@@ -20,6 +21,7 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
   ...keyEventSchemas,
   ...routeEventSchemas,
   ...jobEventSchemas,
+  ...chatEventSchemas,
 };
 const jsonOf = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema;
 const fieldsOf = (schema: z.ZodType) => Object.keys(jsonOf(schema).properties ?? {});

@@ -63,6 +63,8 @@ const sessionCreated = z.object({
   /** The rendered prompt is the answer. No agent works on it. */
   deliver_only: z.boolean().default(false),
   session_key: z.string().nullable().default(null),
+  /** For the answer to a command in a chat (`deliver_only`): the session that it is about. A reply to it goes there. */
+  about: z.string().optional(),
   continues: z.string().nullable().default(null),
   /** For a continuation: the first session of the conversation, whose directory and user its commands keep. */
   conversation_id: z.string().min(1).optional(),
@@ -86,6 +88,8 @@ const sessionCreated = z.object({
       approval_expires_seconds: z.number().positive(),
     })
     .optional(),
+  /** Files of the session's directory that a final response names are delivered with it. Missing: none are. */
+  deliver_files: z.object({ max_bytes: count, types: z.array(z.string()) }).optional(),
 });
 
 /** One row of the conversation that the model sees. */
@@ -213,7 +217,8 @@ const interimStatus = z.object({
   turn: ordinal,
   /** Number of the status within this run. Tells a repeated command from a second status with the same text. */
   sequence: ordinal.default(1),
-  kind: z.enum(['fallback', 'compression', 'progress', 'agent', 'waiting']),
+  /** `queued`: not said by the run. A message came while the turn was at work, and is told that it waits. */
+  kind: z.enum(['fallback', 'compression', 'progress', 'agent', 'waiting', 'queued']),
   text: z.string(),
 });
 
@@ -231,7 +236,9 @@ const clarificationRequested = z.object({
 const clarificationAnswered = z.object({
   clarification_id: z.string(),
   answer: z.string(),
-  by: z.enum(['api', 'link']),
+  by: z.enum(['api', 'link', 'chat']),
+  /** For `chat`: what the person is called there, for others to read. Untrusted. */
+  person: z.string().optional(),
   /** Images of the answer, for models that take them. `answer` names them. Missing: none. */
   images: z.array(imageSchema).optional(),
 });
@@ -270,6 +277,8 @@ const approvalDecided = z.object({
   way: z.enum(['api', 'console', 'link', 'chat']),
   /** For the model. */
   reason: z.string().nullable().default(null),
+  /** For `chat`: what the person is called there, for others to read. Untrusted. */
+  person: z.string().optional(),
 });
 
 /** `time`: nobody decided in time. `superseded`: a newer turn replaces the one that asked. Either way the call does not run. */
@@ -340,6 +349,8 @@ const deliveryAttempted = z.object({
   /** The claim holds for this long after recorded_at. After that the outcome is unknown, not failed. */
   deadline_seconds: z.number().positive(),
   possible_duplicate: z.boolean().default(false),
+  /** The message has buttons. Once its question is closed it is edited, so that they disappear. Missing: no. */
+  buttons: z.boolean().optional(),
 });
 
 const deliverySucceeded = z.object({
@@ -375,6 +386,24 @@ const deliveryFailed = z.object({
 const deliveryDead = z.object({ output: ordinal, attempt: count, reason: z.string() });
 const deliveryDropped = z.object({ output: ordinal, reason: z.string() });
 const deliveryRetryRequested = z.object({ output: ordinal, by: z.string() });
+
+/**
+ * What became of the edit that says how a question was answered and takes its buttons away. `gone`: the message cannot be
+ * edited. `given-up`: the retries are used up. The output itself stays delivered.
+ */
+const deliveryUpdated = z.object({
+  output: ordinal,
+  result: z.enum(['edited', 'gone', 'given-up']),
+  reason: z.string().nullable().default(null),
+});
+
+const deliveryUpdateFailed = z.object({
+  output: ordinal,
+  reason: z.string(),
+  retry_at: isoTime,
+  /** False for a flood wait, which does not use up the retry schedule. */
+  counts: z.boolean().default(true),
+});
 
 const processStarted = z.object({
   process_id: z.string(),
@@ -462,6 +491,8 @@ export const eventSchemas = {
   'delivery.dead': deliveryDead,
   'delivery.dropped': deliveryDropped,
   'delivery.retry-requested': deliveryRetryRequested,
+  'delivery.updated': deliveryUpdated,
+  'delivery.update-failed': deliveryUpdateFailed,
   'process.started': processStarted,
   'process.matched': processMatched,
   'process.exited': processExited,
@@ -487,6 +518,8 @@ export type SessionFact = { [T in EventType]: { readonly type: T; readonly data:
  */
 export const keyEventSchemas = {
   'key.session-opened': z.object({ session_id: z.string() }),
+  /** How far a connection to a chat platform has come: everything before `offset` is durable. The last one counts. */
+  'key.chat-offset': z.object({ offset: z.string() }),
 } as const;
 export type KeyEventData<T extends keyof typeof keyEventSchemas> = z.infer<(typeof keyEventSchemas)[T]>;
 

@@ -6,7 +6,7 @@ const PUBLIC_TYPES = `
   session.created turn.requested run.started model.responded tool.started tool.finished webhook.coalesced
   session.interim-status clarification.requested clarification.answered clarification.timed-out session.final-response
   run.failed run.cancelled run.interrupted delivery.attempted delivery.chunk-taken delivery.succeeded delivery.failed
-  delivery.dead delivery.dropped delivery.retry-requested process.started process.matched process.exited process.lost
+  delivery.dead delivery.dropped delivery.retry-requested delivery.updated delivery.update-failed process.started process.matched process.exited process.lost
   process.completion-consumed session.ended context.compressed process.kill-requested clarification.superseded
   run.put-off webhook.placeholder-missing approval.requested approval.decided approval.expired`
   .trim()

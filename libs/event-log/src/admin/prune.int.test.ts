@@ -234,6 +234,16 @@ describe('pruning', () => {
     expect(await log.append(appendTo('key-c', 5, [opened]))).toMatchObject({ status: 'appended' });
   });
 
+  it('keeps the last offset of a connection to a chat platform, although no session belongs to it', async () => {
+    readers('projection', 'relay');
+    const offset = (n: number) => [someEvent('key.chat-offset', { offset: String(n) })];
+    for (let version = 0; version < 3; version += 1)
+      await log.append(appendTo('chat-offset-a', version, offset(version)));
+    await caughtUp();
+    await pruneSessions({ log, olderThanDays: 90 });
+    expect(await versionsOf('chat-offset-a')).toEqual([3]);
+  });
+
   describe('of many keys', () => {
     /** The streams of 1,000 keys, named as keys are, whose last session is this one. */
     const keysOf = async (id: string) => {

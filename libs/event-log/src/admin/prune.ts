@@ -132,6 +132,7 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
   // One job at a time: it may have thousands of events.
   while (!signal?.aborted && (await pool.query(PRUNE_JOBS, [olderThanDays])).length > 0)
     await pause(PAUSE_MS);
+  await pruneChatOffsets(pool, signal);
   return { sessions, keys: await pruneKeys(pool, signal) };
 }
 
@@ -174,6 +175,19 @@ async function pruneKeys(pool: ConnectionPool, signal: AbortSignal | undefined):
     }
   }
   return pruned;
+}
+
+/** One stream per connection to a chat platform: of them the last event counts, and stays for ever. */
+const [FIRST_OFFSET, AFTER_OFFSETS] = ['chat-offset-', 'chat-offset.'] as const;
+
+async function pruneChatOffsets(pool: ConnectionPool, signal: AbortSignal | undefined): Promise<void> {
+  for (let after: string = FIRST_OFFSET; !signal?.aborted; ) {
+    const ids = (await pool.query(KEYS, [after, AFTER_OFFSETS])).map((row) => row[0] as string);
+    const last = ids.at(-1);
+    if (last === undefined) return;
+    await deleteSuperseded(pool, ids, signal);
+    after = last;
+  }
 }
 
 async function deleteSuperseded(

@@ -45,6 +45,7 @@ async function likeVersion020(): Promise<void> {
   await client.query('ALTER TABLE angelia.view_builds DROP COLUMN version');
   await client.query('DELETE FROM angelia.migrations WHERE number >= 15');
   await client.query('DROP TABLE angelia.console_sessions, angelia.console_links');
+  await client.query('DROP FUNCTION angelia.append_one');
   await client.query(await sql('../testing/views-0.2.0.sql'));
   await client.query(await sql('../sql/views/switch.sql'));
   await client.query("INSERT INTO angelia.checkpoints (name) VALUES ('views:1')");

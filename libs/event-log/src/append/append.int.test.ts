@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { appendTo, someEvent } from '../testing/some-events.ts';
 import { createTestDatabase, type TestDatabase } from '../testing/test-database.ts';
+import type { AppendRequest } from './request.ts';
 
 let database: TestDatabase;
 let one: EventLog;
@@ -67,6 +68,53 @@ describe('one stream', () => {
       [0, 1, 2, 3, 4].map((version) => one.append(appendTo(stream, version))),
     );
     expect(results.map((result) => result.status)).toEqual(Array(5).fill('appended'));
+  });
+});
+
+describe('an append that is sent alone', () => {
+  /** The same append, alone and beside another one. */
+  const ways = {
+    alone: (request: AppendRequest) => one.append(request),
+    'in a batch': async (request: AppendRequest) =>
+      (await Promise.all([one.append(request), one.append(appendTo(randomUUID(), 0))]))[0],
+  };
+  const lease = (resource: string, holder = 'one#1') => ({ resource, holder, seconds: 60 });
+  const key = (name: string) => ({ key: name, keepSeconds: 60 });
+
+  it.each(Object.entries(ways))('%s has the same results', async (_, append) => {
+    const [stream, name] = [randomUUID(), randomUUID()];
+    const events = [someEvent('a', { n: 1 }), someEvent('b', { n: 2 })];
+    const statusOf = async (request: AppendRequest) => (await append(request)).status;
+
+    expect(await statusOf({ ...appendTo(stream, 0, events), key: key(name) })).toBe('appended');
+    expect(await statusOf({ ...appendTo(randomUUID(), 0), key: key(name) })).toBe('duplicate');
+    expect(await append(appendTo(stream, 1))).toEqual({
+      status: 'conflict',
+      streams: [{ streamId: stream, version: 2 }],
+    });
+    expect(await statusOf(appendTo(stream, 0, events))).toBe('appended');
+    expect(await statusOf({ ...appendTo(stream, 2), lease: lease(stream) })).toBe('appended');
+    expect(await statusOf({ ...appendTo(stream, 3), lease: lease(stream, 'other#1') })).toBe('leased');
+    expect(await statusOf({ ...appendTo(stream, 3), lease: lease(stream) })).toBe('appended');
+    const givenBack = { resource: stream, holder: 'one#1', release: true } as const;
+    expect(await statusOf({ ...appendTo(stream, 4), lease: givenBack })).toBe('appended');
+    expect(await statusOf({ ...appendTo(stream, 5), lease: lease(stream, 'other#1') })).toBe('appended');
+    expect(await statusOf(appendTo(stream, 6, []))).toBe('appended');
+
+    const read = await one.streams.read(stream);
+    expect(read.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(read.slice(0, 2)).toMatchObject(events);
+    expect((await one.leases.read(stream)).lease?.holder).toBe('other#1');
+  });
+
+  it('writes nothing if its lease is refused', async () => {
+    const [stream, resource] = [randomUUID(), randomUUID()];
+    await two.append({ ...appendTo(randomUUID(), 0), lease: lease(resource, 'other#1') });
+    expect(await one.append({ ...appendTo(stream, 0), lease: lease(resource) })).toMatchObject({
+      status: 'leased',
+      holder: 'other#1',
+    });
+    expect(await one.streams.read(stream)).toEqual([]);
   });
 });
 

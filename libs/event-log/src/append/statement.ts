@@ -10,12 +10,25 @@ const APPEND: Statement = {
            $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`,
 };
 
-/** Sends all of them in one round trip and one transaction. The results are in the same order. */
+const APPEND_ONE: Statement = {
+  name: 'append_one',
+  text: 'SELECT angelia.append_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+};
+
+/**
+ * Sends all of them in one transaction, and nearly always in one round trip. The results are in the same order. A second
+ * round trip is needed for a single append that meets a conflict, a known key or a lease.
+ */
 export async function sendAppends(
   pool: ConnectionPool,
   holder: string,
   batch: readonly PreparedAppend[],
 ): Promise<AppendResult[]> {
+  const [first] = batch;
+  if (first !== undefined && batch.length === 1 && isSimple(first.request)) {
+    const appendedAt = (await pool.query(APPEND_ONE, oneToArrays(first, holder)))[0]?.[0];
+    if (typeof appendedAt === 'number') return [appended(first.request, Math.round(appendedAt))];
+  }
   const rows = await pool.query(APPEND, toArrays(batch, holder));
   const [appendedAt, refused] = rows[0] as [number, Refused[] | null];
   const recordedAt = Math.round(appendedAt);
@@ -25,6 +38,32 @@ export async function sendAppends(
     if (prepared) results[one.append - 1] = toResult(one, prepared.request);
   }
   return results;
+}
+
+/** What `angelia.append_one` can do. */
+function isSimple({ streams, key, lease, rateLimit }: AppendRequest): boolean {
+  if (streams.length !== 1 || rateLimit !== undefined) return false;
+  if (lease === undefined) return true;
+  return key === undefined && !('pool' in lease && lease.pool !== undefined);
+}
+
+function oneToArrays({ request, data, meta }: PreparedAppend, holder: string): unknown[] {
+  const { key, lease } = request;
+  const { streamId, expectedVersion, events } = request.streams[0] as AppendRequest['streams'][number];
+  return [
+    streamId,
+    expectedVersion,
+    key?.key ?? null,
+    key?.keepSeconds ?? null,
+    lease?.resource ?? null,
+    lease === undefined ? null : (lease.holder ?? holder),
+    lease !== undefined && 'seconds' in lease ? lease.seconds : null,
+    textArray(events.map(({ type }) => type)),
+    uuidArray(events.map(({ eventId }) => eventId)),
+    jsonbArray(data),
+    jsonbArray(meta),
+    SCHEMA_VERSION,
+  ];
 }
 
 function toArrays(batch: readonly PreparedAppend[], holder: string): unknown[] {

@@ -6,7 +6,7 @@ import type { Generated } from 'kysely';
  * is rebuilt by itself while the services work (admin/upgrade-views.ts). Until then the new program writes into the old
  * build, so sql/views/widen.sql adds new columns to it.
  */
-export const VIEWS_VERSION = 3;
+export const VIEWS_VERSION = 4;
 
 /** The tables and views that queries are built for, as sql/*.sql make them. bigint is a number on our pools. */
 export interface Schema {
@@ -33,6 +33,7 @@ export interface Schema {
     tokens: number;
     waiting_for: string | null;
     waiting_since: Date | null;
+    continues: string | null;
   };
   'angelia.deliveries': {
     session_id: string;

@@ -5,7 +5,7 @@ import { type Count, MOST_COUNTED } from '../read/page.ts';
 import type { ViewsVersion } from '../read/views-version.ts';
 import { AWAITED_MODELS, type AwaitedModel, REFUSED_WEBHOOKS } from './recent-trouble.ts';
 
-/** What goes on now, and what happened since `since`, minute by minute. From the views, so a moment behind. */
+/** What goes on now, and what happened minute by minute. From the views, so a moment behind. */
 export interface Activity {
   /** Sessions that have not ended, by status. */
   readonly open: { readonly byStatus: ReadonlyMap<string, number>; readonly exact: boolean };
@@ -163,18 +163,21 @@ export class Overview {
     this.#version = version;
   }
 
-  /** @throws ViewsOutdated */
-  async activity(since: number): Promise<Activity> {
+  /**
+   * Counts since `since`. Minutes since `minutesSince`, which is later if the caller knows the ones before: they are what costs.
+   * @throws ViewsOutdated
+   */
+  async activity(since: number, minutesSince = since): Promise<Activity> {
     await this.#version.check();
-    const from = new Date(since);
+    const from = new Date(minutesSince);
     // One after the other: the page is not worth more than one connection.
     const open = await this.#pool.query(OPEN, [from]);
     const ended = await this.#pool.query(ENDED, [from]);
-    const created = await this.#pool.query(CREATED, [idAt(since - CLOCK_SLACK_MS), from]);
+    const created = await this.#pool.query(CREATED, [idAt(minutesSince - CLOCK_SLACK_MS), from]);
     const delivered = await this.#pool.query(DELIVERED, [from]);
-    const dead = numberIn(await this.#pool.query(DEAD_DELIVERIES, [from]));
+    const dead = numberIn(await this.#pool.query(DEAD_DELIVERIES, [new Date(since)]));
     const letters = numberIn(await this.#pool.query(DEAD_LETTERS, []));
-    const refused = await this.#pool.query(REFUSED, [from]);
+    const refused = await this.#pool.query(REFUSED, [new Date(since)]);
 
     const minutes = new Map<number, MinuteDraft>();
     const at = (minute: unknown): MinuteDraft => {

@@ -20,6 +20,7 @@ interface Row {
   readonly ended: number | null;
   readonly settled: boolean;
   readonly tokens: number;
+  readonly continues: string | null;
 }
 
 const START = Date.parse('2026-11-18T10:00:00Z');
@@ -49,6 +50,7 @@ const rows: Row[] = Array.from({ length: SESSIONS }, (_, n) => {
     // An ended session may have something to deliver.
     settled: isEnded && n % 8 !== 0,
     tokens: (n * 71) % 1_000,
+    continues: n % 9 === 0 ? null : `session-${n % 6}`,
   };
 });
 
@@ -63,11 +65,11 @@ beforeAll(async () => {
   bounded = new SessionList(log.database.relaxed, new ViewsVersion(log.database.relaxed), 9, 50);
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, outcome, created_at, last_activity_at, ended_at, running,
-       settled, state, agent, model, failure, title, delivery_id, tokens, waiting_for)
+       settled, state, agent, model, failure, title, delivery_id, tokens, waiting_for, continues)
      SELECT x.id, 1, x.route, x.status, x.outcome, to_timestamp(x.created / 1000.0), to_timestamp(x.active / 1000.0),
-       to_timestamp(x.ended / 1000.0), false, x.settled, '{}', x.agent, x.model, x.failure, x.title, x."deliveryId", x.tokens, x."waitingFor"
+       to_timestamp(x.ended / 1000.0), false, x.settled, '{}', x.agent, x.model, x.failure, x.title, x."deliveryId", x.tokens, x."waitingFor", x.continues
      FROM jsonb_to_recordset($1::jsonb) x(id text, route text, status text, outcome text, created bigint, active bigint,
-       ended bigint, settled boolean, agent text, model text, failure text, title text, "deliveryId" text, tokens bigint, "waitingFor" text)`,
+       ended bigint, settled boolean, agent text, model text, failure text, title text, "deliveryId" text, tokens bigint, "waitingFor" text, continues text)`,
     [JSON.stringify(rows)],
   );
 });
@@ -78,7 +80,17 @@ afterAll(async () => {
 
 function fits(row: Row, filter: SessionFilter): boolean {
   const same = (
-    ['route', 'status', 'outcome', 'waitingFor', 'agent', 'model', 'failure', 'deliveryId'] as const
+    [
+      'route',
+      'status',
+      'outcome',
+      'waitingFor',
+      'agent',
+      'model',
+      'failure',
+      'deliveryId',
+      'continues',
+    ] as const
   ).every((name) => filter[name] === undefined || row[name] === filter[name]);
   return (
     same &&
@@ -106,6 +118,7 @@ const values = {
   waitingFor: ['person', 'model', 'process'],
   idPrefix: [(rows[0] as Row).id.slice(0, 7), (rows[50] as Row).id.slice(0, 9)],
   deliveryId: ['delivery-3', 'delivery-8'],
+  continues: ['session-1', 'session-4'],
   title: ['GRÖSSE', 'größe', 'pr #', '#14'],
 } as const;
 
@@ -202,6 +215,7 @@ describe('the plans', () => {
     ['outcome', { outcome: 'failed', agent: 'x' }, ['sessions_outcome', 'sessions_unsettled']],
     ['failure', { failure: 'x', outcome: 'failed' }, ['sessions_failure', 'sessions_unsettled']],
     ['delivery id', { deliveryId: 'x' }, ['sessions_delivery', 'sessions_unsettled']],
+    ['continues', { continues: 'x' }, ['sessions_continues', 'sessions_unsettled']],
   ])('%s: an index in the order of ids, and no sort', async (_, filter, indexes) => {
     const { relaxed } = log.database;
     const run = relaxed.run.bind(relaxed);

@@ -20,6 +20,8 @@ export interface SessionFilter {
   readonly since?: number | undefined;
   /** Created before this time. */
   readonly until?: number | undefined;
+  /** The session that it continues. */
+  readonly continues?: string | undefined;
   /** What it waits for. */
   readonly waitingFor?: string | undefined;
   /** Ended at this time or later. */
@@ -35,6 +37,8 @@ export interface SessionFilter {
   readonly deliveryId?: string | undefined;
   /** A part of the title, in upper or lower case. */
   readonly title?: string | undefined;
+  /** A part of what was captured when it was made, as the state has it: the address of its answers, for example. */
+  readonly created?: object | undefined;
 }
 
 /** `active`: last active first. `longest`: the longest from creation to end, or until now. `tokens`: the most tokens. */
@@ -257,6 +261,7 @@ const KNOWN_TO_ALL = [
   'isOpen',
   'isSettled',
   'idPrefix',
+  'created',
 ];
 
 const SORT_KEYS: Readonly<Record<'active' | 'longest' | 'tokens', RawBuilder<number>>> = {
@@ -289,18 +294,18 @@ function merged(parts: readonly Part[], limit: number, direction: 'asc' | 'desc'
 }
 
 /** Columns with an index over the settled sessions, the one that leaves the fewest rows first. */
-const INDEXED = ['delivery_id', 'failure', 'outcome', 'model', 'agent'] as const;
+const INDEXED = ['continues', 'delivery_id', 'failure', 'outcome', 'model', 'agent'] as const;
 
 /** What to look at for a filter. The indexes of settled sessions need a second look, at the open ones. */
 function looksFor(filter: SessionFilter): Look[] {
   const { route, status, outcome, agent, model, failure, deliveryId, idPrefix, title, isOpen, isSettled } =
     filter;
-  const { waitingFor } = filter;
+  const { waitingFor, continues, created } = filter;
   const range = idRange(filter);
   const wanted = new Map(
     Object.entries({
       ...{ route, status, outcome, agent, model, failure },
-      ...{ delivery_id: deliveryId, waiting_for: waitingFor },
+      ...{ delivery_id: deliveryId, waiting_for: waitingFor, continues },
     }).flatMap(([column, value]) => (value === undefined ? [] : [[column, is(column, value)] as const])),
   );
   const others = (indexed?: string): Condition[] => [
@@ -308,6 +313,7 @@ function looksFor(filter: SessionFilter): Look[] {
     ...timesOf(filter),
     ...(isOpen ? [sql<SqlBool>`s.status <> ${sql.lit(ENDED)}`] : []),
     ...(isSettled ? [sql<SqlBool>`s.settled`] : []),
+    ...(created === undefined ? [] : [sql<SqlBool>`s.state @> ${JSON.stringify({ created })}::jsonb`]),
     ...(title === undefined ? [] : [sql<SqlBool>`strpos(lower(s.title), lower(${title})) > 0`]),
   ];
   const open: Look = { scope: 'open', indexed: range, others: others() };

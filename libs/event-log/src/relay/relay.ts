@@ -23,6 +23,12 @@ const CHECKPOINT = 'relay';
  * this long most events are acted upon, and a page holds many of the rest.
  */
 const BEHIND_MS = 250;
+/**
+ * A pass that publishes so many hints means a flood: sessions wait for a runner, and their hints are only repeated. Then the
+ * relay follows further behind, so that more of them are acted upon.
+ */
+const FLOOD = 100;
+const FLOOD_BEHIND_MS = 800;
 /** When no ping comes: the bus is away, or the writer died between commit and ping. Rarer while nothing happens. */
 const POLL_MS = 250;
 /** A hint that is lost between commit and publish is made up for within a second. */
@@ -49,10 +55,12 @@ export async function runRelay(options: RelayOptions): Promise<void> {
   let saved: TailCursor | null = null;
   let backoff = 0;
   let pollMs = POLL_MS;
+  let behindMs = BEHIND_MS;
 
   /** Publishes what wants a hint after `from`. Returns the place that it has passed. */
   async function pass(from: TailCursor): Promise<TailCursor> {
     let page = await readForRelay(pool, from, PAGE);
+    behindMs = page.events.length < FLOOD ? BEHIND_MS : FLOOD_BEHIND_MS;
     // Of the first page: what becomes visible between two pages may lie before the second one.
     const end = page.end !== null && isAfter(page.end, from) ? page.end : from;
     for (;;) {
@@ -89,7 +97,7 @@ export async function runRelay(options: RelayOptions): Promise<void> {
       if (!(await save())) return;
       const woken = await wake.wait(moved ? POLL_MS : pollMs, signal);
       pollMs = woken || moved || early.size > 0 ? POLL_MS : Math.min(pollMs * 2, IDLE_POLL_MS);
-      if (woken) await pause(BEHIND_MS, signal);
+      if (woken) await pause(behindMs, signal);
     } catch (error) {
       if (backoff === 0) log.logger.warn({ err: messageOf(error) }, 'relay failed; will try again');
       backoff = Math.min(Math.max(FIRST_BACKOFF_MS, backoff * 2), LAST_BACKOFF_MS);

@@ -44,6 +44,7 @@ export const countingProjection: ProjectSession = (previous, events) => {
       tokens: 0,
       waitingFor: null,
       waitingSince: null,
+      continues: null,
       createdAt: state.createdAt,
       lastActivityAt: last.recordedAt,
       endedAt: state.endedAt,

@@ -13,6 +13,12 @@ import { type ProjectedSession, toRows, type ViewsFence, writeViews } from './wr
 /** Sessions at work occur again in the next pages. Their last state, as JSON text, is remembered and not read back. */
 const MAX_REMEMBERED = 2_000;
 
+/**
+ * Sessions that are computed in one turn of the event loop: a few milliseconds. The leader also delivers or answers
+ * webhooks.
+ */
+const SESSIONS_PER_TURN = 50;
+
 /** The handler's name in dead letters. */
 const HANDLER = 'projection';
 
@@ -55,6 +61,7 @@ export class PageProjector {
       if (fresh.length === 0) continue;
       const row = await this.#projectOne(sessionId, previous, fresh);
       if (row) projected.push(row);
+      if (projected.length % SESSIONS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     if (!(await this.#write(page, projected))) return false;
     for (const row of projected) this.#remember(row);

@@ -5,7 +5,7 @@ import { VIEWS_VERSION } from '../connection/schema.ts';
 import { NotMigrated } from '../errors.ts';
 import type { EventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
-import type { TailCursor } from '../tail/tail.ts';
+import type { Tail, TailCursor, TailEvent, TailPage } from '../tail/tail.ts';
 import { viewsCheckpoint } from './build-names.ts';
 import { PageProjector } from './page-projector.ts';
 import type { Measured, ProjectSession } from './session-views.ts';
@@ -21,8 +21,13 @@ interface ProjectionOptions {
   readonly onProjected?: (measured: readonly Measured[]) => void;
 }
 
-/** A page is read, computed and written at once: some tens of milliseconds, some megabytes. */
+/** What is read at once: some megabytes. */
 export const PAGE = 2_000;
+/**
+ * What is computed and written at once in a flood. A session has some eight events. If they are in different writes, its row
+ * is written as often, which costs Postgres more than the events themselves (docs/bench.md).
+ */
+const MOST_EVENTS = 4 * PAGE;
 /**
  * When no ping comes, or one comes before its event is visible. Rarer while nothing happens: then only the events of a
  * process that died before its ping, or committed while NATS was away, wait this long for their place in the lists.
@@ -37,12 +42,13 @@ const GATHER_MS = 20;
 /** Between pages. Most sessions live shorter than this, so their rows are written once or twice, not five times. */
 const SPACING_MS = 120;
 /**
- * A page of this size means a flood (more than 50 sessions/s), in which sessions wait for capacity and live longer. Reading
- * and writing for the views was 41 % of Postgres' time in a burst of 2,000 sessions (pg_stat_statements).
+ * A page of this size means a flood (more than 50 sessions/s). Then the views take a tenth of the time, so that the
+ * sessions themselves get the rest, and the pauses are as long as that needs.
  */
 const FLOOD_PAGE = 50;
-/** Below half a second, so that lists stay less than a second behind. */
-const FLOOD_SPACING_MS = 400;
+const PAUSE_PER_WORK = 9;
+/** Lists are behind by at most this much and the time of one write. */
+const LONGEST_SPACING_MS = 800;
 /** Between two checks for sessions to project again. */
 const REPLAY_MS = 2_000;
 const FIRST_BACKOFF_MS = 50;
@@ -98,7 +104,8 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
         if (!(await place.projector.replay())) place = null;
         if (place === null) continue;
       }
-      const page = await log.tail.read(place.cursor, PAGE, { data: true });
+      const startedAt = performance.now();
+      const page = await gather(log.tail, place.cursor);
       backoff = 0;
       if (page.events.length === 0) {
         const woken = await wake.wait(pollMs, signal);
@@ -108,8 +115,7 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
       }
       pollMs = POLL_MS;
       place = (await place.projector.apply(page)) ? { ...place, cursor: page.next } : null;
-      if (page.events.length < PAGE)
-        await pause(page.events.length < FLOOD_PAGE ? SPACING_MS : FLOOD_SPACING_MS, signal);
+      if (!page.more) await pause(spacingAfter(page.events.length, performance.now() - startedAt), signal);
     } catch (error) {
       if (error instanceof NotMigrated && place !== null) {
         place = null; // A rebuild has switched and dropped our build: go on in the new one.
@@ -122,4 +128,27 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
       await pause(backoff, signal);
     }
   }
+}
+
+interface GatheredPage extends TailPage {
+  /** There is probably more to read now. */
+  readonly more: boolean;
+}
+
+/** The events after this place: in a flood more than one page of them. */
+async function gather(tail: Tail, after: TailCursor): Promise<GatheredPage> {
+  const events: TailEvent[] = [];
+  for (let next = after; ; ) {
+    const page = await tail.read(next, PAGE, { data: true });
+    for (const event of page.events) events.push(event);
+    next = page.next;
+    const more = page.events.length === PAGE;
+    if (!more || events.length >= MOST_EVENTS) return { events, next, more };
+  }
+}
+
+/** The pause after a page of this size that took this long. */
+export function spacingAfter(events: number, workMs: number): number {
+  if (events < FLOOD_PAGE) return SPACING_MS;
+  return Math.min(Math.max(SPACING_MS, workMs * PAUSE_PER_WORK), LONGEST_SPACING_MS);
 }

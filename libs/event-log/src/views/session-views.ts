@@ -15,6 +15,8 @@ interface SessionRow {
   /** What an open session waits for, and since when. */
   readonly waitingFor: string | null;
   readonly waitingSince: number | null;
+  /** The session that it continues. */
+  readonly continues: string | null;
   readonly createdAt: number;
   readonly lastActivityAt: number;
   readonly endedAt: number | null;

@@ -77,15 +77,16 @@ function writeStatement(build: number): Statement {
 ), sessions AS (
   INSERT INTO ${schema}.sessions (session_id, version, route, status, outcome, created_at, last_activity_at, ended_at,
     run_due_at, running, delivery_due_at, process_due_at, settled, state, agent, model, failure, title, delivery_id, tokens,
-    waiting_for, waiting_since)
+    waiting_for, waiting_since, continues)
   SELECT x.id, x.version, x.route, x.status, x.outcome, ${time('created')}, ${time('active')}, ${time('ended')},
     ${time('run_due')}, x.running, ${time('delivery_due')}, ${time('process_due')}, x.settled, x.state,
-    x.agent, x.model, x.failure, x.title, x.delivery_id, x.tokens, x.waiting_for, ${time('waiting_since')}
+    x.agent, x.model, x.failure, x.title, x.delivery_id, x.tokens, x.waiting_for, ${time('waiting_since')},
+    x.continues
   FROM unnest($7::text[], $8::int[], $9::text[], $10::text[], $11::text[], $12::float8[], $13::float8[], $14::float8[],
     $15::float8[], $16::boolean[], $17::float8[], $18::float8[], $19::boolean[], $20::jsonb[],
-    $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::float8[], $27::text[], $28::float8[])
+    $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::float8[], $27::text[], $28::float8[], $29::text[])
     x(id, version, route, status, outcome, created, active, ended, run_due, running, delivery_due, process_due, settled, state,
-      agent, model, failure, title, delivery_id, tokens, waiting_for, waiting_since)
+      agent, model, failure, title, delivery_id, tokens, waiting_for, waiting_since, continues)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (session_id) DO UPDATE SET version = EXCLUDED.version, route = EXCLUDED.route, status = EXCLUDED.status,
     outcome = EXCLUDED.outcome, created_at = EXCLUDED.created_at, last_activity_at = EXCLUDED.last_activity_at,
@@ -93,11 +94,12 @@ function writeStatement(build: number): Statement {
     delivery_due_at = EXCLUDED.delivery_due_at, process_due_at = EXCLUDED.process_due_at, settled = EXCLUDED.settled,
     state = EXCLUDED.state, agent = EXCLUDED.agent, model = EXCLUDED.model, failure = EXCLUDED.failure,
     title = EXCLUDED.title, delivery_id = EXCLUDED.delivery_id, tokens = EXCLUDED.tokens,
-    waiting_for = EXCLUDED.waiting_for, waiting_since = EXCLUDED.waiting_since
+    waiting_for = EXCLUDED.waiting_for, waiting_since = EXCLUDED.waiting_since,
+    continues = EXCLUDED.continues
 ), deliveries AS (
   INSERT INTO ${schema}.deliveries (session_id, output, target, status, attempts, due_at, updated_at, detail)
   SELECT x.id, x.output, x.target, x.status, x.attempts, ${time('due')}, ${time('updated')}, x.detail
-  FROM unnest($29::text[], $30::int[], $31::text[], $32::text[], $33::int[], $34::float8[], $35::float8[], $36::jsonb[])
+  FROM unnest($30::text[], $31::int[], $32::text[], $33::text[], $34::int[], $35::float8[], $36::float8[], $37::jsonb[])
     x(id, output, target, status, attempts, due, updated, detail)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (session_id, output) DO UPDATE SET target = EXCLUDED.target, status = EXCLUDED.status,
@@ -105,7 +107,7 @@ function writeStatement(build: number): Statement {
 ), processes AS (
   INSERT INTO ${schema}.processes (process_id, session_id, status, updated_at, detail)
   SELECT x.process, x.id, x.status, ${time('updated')}, x.detail
-  FROM unnest($37::text[], $38::text[], $39::text[], $40::float8[], $41::jsonb[]) x(process, id, status, updated, detail)
+  FROM unnest($38::text[], $39::text[], $40::text[], $41::float8[], $42::jsonb[]) x(process, id, status, updated, detail)
   WHERE EXISTS (SELECT FROM moved)
   ON CONFLICT (process_id) DO UPDATE SET session_id = EXCLUDED.session_id, status = EXCLUDED.status,
     updated_at = EXCLUDED.updated_at, detail = EXCLUDED.detail
@@ -159,6 +161,7 @@ export async function writeViews(
     float8Array(sessions.map((session) => session.tokens)),
     textArray(sessions.map((session) => session.waitingFor)),
     float8Array(sessions.map((session) => session.waitingSince)),
+    textArray(sessions.map((session) => session.continues)),
     textArray(deliveries.map((delivery) => delivery.sessionId)),
     int4Array(deliveries.map((delivery) => delivery.output)),
     textArray(deliveries.map((delivery) => delivery.target)),

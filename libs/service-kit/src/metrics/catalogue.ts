@@ -391,7 +391,7 @@ export const metrics = {
     name: 'angelia_interim_statuses_total',
     help: 'Interim statuses by kind.',
     unit: '1',
-    labels: { kind: oneOf('fallback', 'compression', 'progress', 'agent', 'waiting') },
+    labels: { kind: oneOf('fallback', 'compression', 'progress', 'agent', 'waiting', 'queued') },
     from: leader,
   }),
   processesEnded: new Counter({

@@ -23,9 +23,35 @@ export function parsedArguments(written: string): unknown {
   }
 }
 
-function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`;
+/**
+ * Without recursion: a model can nest deeper than the stack goes, and a call that cannot be written down here could be neither
+ * denied nor shown.
+ */
+export function canonicalJson(value: unknown): string {
+  const written: string[] = [];
+  const todo: ({ readonly text: string } | { readonly value: unknown })[] = [{ value }];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    if ('text' in next) {
+      written.push(next.text);
+      continue;
+    }
+    const { value } = next;
+    if (typeof value !== 'object' || value === null) {
+      written.push(JSON.stringify(value));
+      continue;
+    }
+    const isList = Array.isArray(value);
+    const members = isList
+      ? value.map((inner) => ['', inner] as const)
+      : Object.entries(value)
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([key, inner]) => [`${JSON.stringify(key)}:`, inner] as const);
+    written.push(isList ? '[' : '{');
+    // The last comes first, because `todo` is taken from its end.
+    todo.push({ text: isList ? ']' : '}' });
+    for (const [index, [name, inner]] of [...members.entries()].reverse()) {
+      todo.push({ value: inner }, { text: index === 0 ? name : `,${name}` });
+    }
+  }
+  return written.join('');
 }

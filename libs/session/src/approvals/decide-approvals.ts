@@ -35,6 +35,7 @@ export interface DecideApproval {
   readonly actor: string;
   readonly way: EventData<'approval.decided'>['way'];
   readonly reason: string | null;
+  readonly person?: string;
   /** Of the arguments that the person has seen. Null: not known. */
   readonly digest: string | null;
   /** By the database's clock. */
@@ -98,6 +99,7 @@ export function decideApproval(state: SessionState, command: DecideApproval): De
       actor,
       way,
       reason,
+      ...(command.person === undefined ? {} : { person: command.person }),
     }),
   );
 }

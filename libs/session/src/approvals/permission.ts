@@ -1,6 +1,6 @@
 import type { OpenCall, SessionState } from '../state.ts';
 import { digestOfArguments } from './arguments-digest.ts';
-import { ruleFor, type ToolRule } from './tool-policy.ts';
+import { matches, ruleFor, type ToolRule } from './tool-policy.ts';
 
 /**
  * Whether a call may run with these arguments, by what the log says (invariant approved-is-what-runs). The runner asks
@@ -36,7 +36,11 @@ export function permissionOf(state: SessionState, call: PermittedCall): Permissi
     ({ tool, rule: asked }) =>
       tool === call.tool && asked.tool === rule.tool && asked.match === (rule.match ?? null),
   );
-  if (forSession !== undefined) return { kind: 'allowed', approval: { id: forSession.approvalId, digest } };
+  // From now on the rule allows, so it matches as one that allows: `git push; rm -rf ~` is another matter than `git push`.
+  const allows = matches({ ...rule, do: 'allow' }, call.tool, call.arguments);
+  if (forSession !== undefined && allows) {
+    return { kind: 'allowed', approval: { id: forSession.approvalId, digest } };
+  }
   return { kind: 'ask', rule, digest };
 }
 

@@ -1,4 +1,4 @@
-import { canonicalArguments, parsedArguments } from './arguments-digest.ts';
+import { canonicalArguments, canonicalJson, parsedArguments } from './arguments-digest.ts';
 
 /** What a person reads before deciding: all of the arguments, and nothing that looks different from what it is. */
 export interface ShownArguments {
@@ -13,7 +13,7 @@ export function shownArguments(tool: string, written: string): ShownArguments {
   if (tool === 'terminal' && typeof parsed === 'object' && parsed !== null && 'command' in parsed) {
     const { command, ...others } = parsed as Record<string, unknown>;
     if (typeof command === 'string') {
-      const rest = Object.keys(others).length === 0 ? null : canonicalArguments(JSON.stringify(others));
+      const rest = Object.keys(others).length === 0 ? null : canonicalJson(others);
       return { command: visible(command), others: rest === null ? null : visible(rest) };
     }
   }
@@ -21,12 +21,14 @@ export function shownArguments(tool: string, written: string): ShownArguments {
 }
 
 /**
- * Characters that hide, or that change the order of what is shown: control characters, zero-width ones, marks of writing
- * direction. A command that reads one way and runs another must not be approved.
+ * Characters that hide, that look like a space and are none to a shell, or that change the order of what is shown: control
+ * characters, zero-width ones, fillers and selectors without a shape, marks of writing direction. A command that reads one
+ * way and runs another must not be approved.
  */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu;
+const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-function visible(text: string): string {
+/** With such characters shown as their code. */
+export function visible(text: string): string {
   return text.replace(HIDDEN, (character) =>
     character === '\n' || character === '\t'
       ? character

@@ -12,7 +12,8 @@ export function ruleFor(policy: readonly ToolRule[], tool: string, written: stri
 /** By these characters a command line goes on with another command, reads or writes a file, or uses a value. */
 const SHELL_CHARACTERS = /[;&|<>()`$\n\r]/g;
 
-function matches(rule: ToolRule, tool: string, written: string): boolean {
+/** Whether the rule is about this call. */
+export function matches(rule: ToolRule, tool: string, written: string): boolean {
   if (!matchesPattern(rule.tool, tool)) return false;
   if (rule.match === undefined) return true;
   const command = commandLine(tool, written);

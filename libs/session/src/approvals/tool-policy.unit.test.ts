@@ -54,6 +54,23 @@ describe('a policy', () => {
     expect(decided(policy, 'mcp__github__merge', '{"repo":"x","owner":"other"}')).toBeNull();
   });
 
+  it('matches a server or one tool of it, and what is written to a process', () => {
+    const policy: ToolRule[] = [
+      { tool: 'mcp__github__merge_pull_request', match: '*"repo":"angelia"*', do: 'allow' },
+      { tool: 'mcp__github__*', do: 'ask' },
+      { tool: 'process', match: '*"action":"write"*', do: 'ask' },
+    ];
+    expect(decided(policy, 'mcp__github__merge_pull_request', '{"repo":"angelia"}')).toBe('allow');
+    expect(decided(policy, 'mcp__github__merge_pull_request', '{"repo":"other"}')).toBe('ask');
+    expect(decided(policy, 'mcp__github__', '{}')).toBe('ask');
+    expect(decided(policy, 'mcp__github', '{}')).toBeNull();
+    expect(decided(policy, 'process', '{"process_id":"p","data":"rm -rf ~\\n", "action" : "write"}')).toBe(
+      'ask',
+    );
+    expect(decided(policy, 'process', '{"process_id":"p","\\u0061ction":"wr\\u0069te"}')).toBe('ask');
+    expect(decided(policy, 'process', '{"action":"poll","process_id":"p"}')).toBeNull();
+  });
+
   it.each(['; rm -rf ~', '&& rm x', '| sh', '$(rm x)', '`rm x`', '> /etc/passwd', '\nrm x'])(
     'that allows a command does not allow it with %j behind it',
     (more) => {
@@ -99,6 +116,15 @@ describe('the digest of arguments', () => {
   });
 });
 
+it('arguments that nest deeper than the stack goes are shown, have a digest, and match a rule', () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const written = `{"x":${deep},"to":"all"}`;
+  const policy: ToolRule[] = [{ tool: 'mcp__*', match: '*"to":"all"*', do: 'deny' }];
+  expect(decided(policy, 'mcp__chat__send', written)).toBe('deny');
+  expect(digestOfArguments(written)).toBe(digestOfArguments(`{"to":"all", "x":${deep}}`));
+  expect(shownArguments('terminal', `{"command":"ls","x":${deep}}`).others).toBe(`{"x":${deep}}`);
+});
+
 describe('what a person is shown', () => {
   it('is the command line and every other argument', () => {
     expect(shownArguments('terminal', '{"cwd":"x","command":"a\\n\\tb","background":true}')).toEqual({
@@ -116,5 +142,21 @@ describe('what a person is shown', () => {
       JSON.stringify({ command: 'echo \u202Emr\u200B \u0007é 😀' }),
     );
     expect(command).toBe('echo \\u{202e}mr\\u{200b} \\u{7}é 😀');
+    // Look like a space or like nothing: no-break space, em space, Hangul and braille fillers, a selector, a tag, a lone surrogate.
+    const others = [
+      '\u00a0',
+      '\u2003',
+      '\u3164',
+      '\u2800',
+      '\ufe0f',
+      '\u{e0041}',
+      '\ud800',
+      '\u001b[2K',
+      '\r',
+    ];
+    for (const hidden of others) {
+      const shown = shownArguments('terminal', JSON.stringify({ command: `rm${hidden}x` })).command;
+      expect(shown).toMatch(/^rm\\u\{[0-9a-f]+\}(\[2K)?x$/);
+    }
   });
 });

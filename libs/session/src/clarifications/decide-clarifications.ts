@@ -33,6 +33,7 @@ export interface AnswerClarification {
   readonly clarificationId: string;
   readonly answer: string;
   readonly by: EventData<'clarification.answered'>['by'];
+  readonly person?: string;
   /** The answer names them. */
   readonly images?: readonly EventImage[];
 }
@@ -84,6 +85,7 @@ export function answerClarification(state: SessionState, command: AnswerClarific
       clarification_id: command.clarificationId,
       answer: command.answer,
       by: command.by,
+      ...(command.person === undefined ? {} : { person: command.person }),
       ...imagesOf(command),
     }),
   );

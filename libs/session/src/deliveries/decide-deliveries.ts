@@ -15,6 +15,8 @@ export interface AttemptDelivery {
   readonly sender: string;
   /** Longer than the time limit of the request. After it the outcome is unknown. */
   readonly deadlineSeconds: number;
+  /** The message has buttons, and the target can edit it. */
+  readonly buttons?: boolean;
   readonly now: number;
 }
 
@@ -92,6 +94,7 @@ export function attemptDelivery(state: SessionState, command: AttemptDelivery): 
       sender: command.sender,
       deadline_seconds: command.deadlineSeconds,
       possible_duplicate: plan.possibleDuplicate,
+      ...(command.buttons ? { buttons: true } : {}),
     }),
   );
 }

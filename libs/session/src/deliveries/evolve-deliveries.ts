@@ -2,6 +2,7 @@ import type { EventData } from '@angelia/contracts';
 import { NOTHING_SENT } from '../outputs/evolve-outputs.ts';
 import { type OpenOutput, type StateDraft, shortened } from '../state.ts';
 import { ms, seconds } from '../time.ts';
+import { rememberShown } from './evolve-updates.ts';
 
 /**
  * Unknown outcomes that are kept when a person asks for a retry. They know that the message may have arrived, so the
@@ -21,6 +22,7 @@ export function applyDeliveryAttempted(
     until: at + seconds(data.deadline_seconds),
     unknowns: output.unknowns + (output.status === 'attempting' ? 1 : 0),
     unknown: output.unknown || output.status === 'attempting' || data.possible_duplicate,
+    ...(data.buttons === true ? { buttons: true } : {}),
   }));
 }
 
@@ -47,8 +49,15 @@ export function applyDeliveryFailed(draft: StateDraft, data: EventData<'delivery
   }));
 }
 
-export function applyDeliverySucceeded(draft: StateDraft, data: EventData<'delivery.succeeded'>): void {
-  if (removeOutput(draft, data.output)) draft.delivered += 1;
+export function applyDeliverySucceeded(
+  draft: StateDraft,
+  data: EventData<'delivery.succeeded'>,
+  at: number,
+): void {
+  const output = draft.outputs.find((open) => open.output === data.output);
+  if (!removeOutput(draft, data.output)) return;
+  draft.delivered += 1;
+  if (output !== undefined) rememberShown(draft, output, data.receipt, at);
 }
 
 export function applyDeliveryDropped(draft: StateDraft, data: EventData<'delivery.dropped'>): void {

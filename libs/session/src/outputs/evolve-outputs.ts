@@ -10,8 +10,10 @@ export function applyInterimStatus(
   data: EventData<'session.interim-status'>,
   event: StreamEvent,
 ): void {
-  if (draft.run !== null) draft.run = { ...draft.run, statuses: data.sequence ?? draft.run.statuses + 1 };
   addOutput(draft, 'interim-status', event, data.turn);
+  // Not the run's: it takes no number of its statuses, and is no sign of life.
+  if (data.kind === 'queued') return;
+  if (draft.run !== null) draft.run = { ...draft.run, statuses: data.sequence ?? draft.run.statuses + 1 };
   // Not progress: a run that says "switching to fallback" and dies, again and again, must reach the cap on attempts.
   recordSignOfLife(draft, data.turn, event.recordedAt);
 }

@@ -1,4 +1,5 @@
 import { deliveryPlan } from '../deliveries/delivery-plan.ts';
+import { updateDue } from '../deliveries/update-plan.ts';
 import { openApproval, type SessionState, waitingPutOff } from '../state.ts';
 import { agentTools } from '../steps/agent-calls.ts';
 import { processesAwaitedUntil } from './recover.ts';
@@ -12,7 +13,7 @@ interface Agenda {
   readonly run: number | null;
   /** A run is open. It is never due: its runner works on it as long as the lease is alive. */
   readonly running: boolean;
-  /** delivery: an output to send, retry or drop, or one whose attempt has passed its deadline. */
+  /** delivery: an output to send, retry or drop, one whose attempt has passed its deadline, or a closed question to edit. */
   readonly delivery: number | null;
   /** process-watcher: a call to carry out, or a process to end. Live processes are found by their own leases, not by time. */
   readonly process: number | null;
@@ -50,7 +51,13 @@ function runDue(state: SessionState): number | null {
   return Math.max(queuedSince, head.startAfter ?? 0);
 }
 
+/** An output, or the edit of a closed question. */
 function deliveryDue(state: SessionState): number | null {
+  const times = [outputDue(state), updateDue(state)].filter((time) => time !== null);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+function outputDue(state: SessionState): number | null {
   const plan = deliveryPlan(state, state.lastActivityAt);
   if (plan.action === 'nothing') return null;
   if (plan.action === 'wait') return plan.until;

@@ -19,6 +19,7 @@ type Continuation = Pick<
   | 'maxConcurrency'
   | 'apiRoute'
   | 'tools'
+  | 'deliverFiles'
   | 'continues'
   | 'conversationId'
   | 'watcher'
@@ -51,6 +52,7 @@ export function continuation(old: {
     maxConcurrency: created.maxConcurrency,
     ...(created.apiRoute ? { apiRoute: true } : {}),
     ...(created.tools ? { tools: created.tools } : {}),
+    ...(created.deliverFiles ? { deliverFiles: created.deliverFiles } : {}),
     continues: old.id,
     conversationId: created.conversationId ?? old.id,
     watcher: old.state.watcher ?? null,

@@ -36,6 +36,8 @@ export interface CreateSession {
   readonly interim?: 'message' | 'edit' | 'off';
   readonly deliverOnly?: boolean;
   readonly sessionKey?: string | null;
+  /** For the answer to a command: the session that it is about. */
+  readonly about?: string | null;
   /** For a continuation: the session that it continues, and the transcript of that session. */
   readonly continues?: string | null;
   readonly history?: readonly TranscriptMessage[];
@@ -49,6 +51,8 @@ export interface CreateSession {
   readonly apiRoute?: boolean;
   /** What its tools may do without asking. */
   readonly tools?: EventData<'session.created'>['tools'] | null;
+  /** Bounds of the files that its answers may bring along. */
+  readonly deliverFiles?: EventData<'session.created'>['deliver_files'] | null;
   /** Random. See transcript/untrusted-text.ts. */
   readonly fenceSeed?: string | null;
   readonly source?: Exclude<TurnSource, 'process'>;
@@ -84,6 +88,8 @@ export interface RequestTurn {
    * so that this one need not wait for the deadline of the question. Has no effect if no question is open.
    */
   readonly supersede?: boolean;
+  /** Said to whoever sent it if a turn is at work, so that they know that it was taken. Only for the first one that waits. */
+  readonly queuedText?: string;
 }
 
 export interface CoalesceWebhook {
@@ -121,6 +127,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       interim: command.interim ?? 'message',
       deliver_only: deliverOnly,
       session_key: command.sessionKey ?? null,
+      ...(command.about ? { about: command.about } : {}),
       continues: command.continues ?? null,
       ...(command.conversationId ? { conversation_id: command.conversationId } : {}),
       ...(command.watcher ? { watcher: command.watcher } : {}),
@@ -129,6 +136,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       max_concurrency: command.maxConcurrency ?? null,
       ...(command.apiRoute ? { api_route: true } : {}),
       ...(command.tools ? { tools: command.tools } : {}),
+      ...(command.deliverFiles ? { deliver_files: command.deliverFiles } : {}),
       ...(command.fenceSeed ? { fence_seed: command.fenceSeed } : {}),
     }),
     turnRequested({
@@ -176,7 +184,9 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
   const head = state.turns[0];
   const givesWay = command.interrupt || (command.supersede && clarification !== null);
   const missing = placeholderMissing(state.lastTurn + 1, deliveryId, command.missing);
-  if (!givesWay || head === undefined || head.startedAt === null) return accept(requested, ...missing);
+  if (!givesWay || head === undefined || head.startedAt === null) {
+    return accept(requested, ...missing, ...queuedStatus(state, command));
+  }
   return accept(
     // An open question or request always belongs to the current turn.
     ...(clarification === null
@@ -189,6 +199,26 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
     requested,
     ...missing,
   );
+}
+
+/**
+ * It belongs to the turn that is at work: once that is answered, nobody has to be told any more, and delivery drops it. One
+ * is enough, however many messages wait.
+ */
+function queuedStatus(state: SessionState, { queuedText }: RequestTurn): readonly SessionFact[] {
+  const [head, ...waiting] = state.turns;
+  if (queuedText === undefined || head === undefined || waiting.length > 0) return [];
+  if (head.startedAt === null || state.generation === 0) return [];
+  const { generation } = state;
+  return [
+    fact('session.interim-status', {
+      generation,
+      turn: head.turn,
+      sequence: (state.run?.statuses ?? 0) + 1,
+      kind: 'queued',
+      text: queuedText,
+    }),
+  ];
 }
 
 export function coalesceWebhook(state: SessionState, command: CoalesceWebhook): Decision {

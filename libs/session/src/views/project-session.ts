@@ -40,6 +40,8 @@ interface SessionViewRow {
   readonly tokens: number;
   readonly waitingFor: ReturnType<typeof waitingFor>;
   readonly waitingSince: number | null;
+  /** The session that it continues. */
+  readonly continues: string | null;
   readonly createdAt: number;
   readonly lastActivityAt: number;
   readonly endedAt: number | null;
@@ -121,6 +123,7 @@ function sessionRow(state: SessionState): SessionViewRow {
     tokens: state.usage.input_tokens + state.usage.output_tokens,
     waitingFor: waitingFor(state),
     waitingSince: waitingSince(state),
+    continues: state.created?.continues ?? null,
     createdAt: state.created?.at ?? state.lastActivityAt,
     lastActivityAt: state.lastActivityAt,
     endedAt: state.ended?.at ?? null,

@@ -1,3 +1,12 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { type DiscordGateway, startDiscordGateway } from './discord-gateway.ts';
+import {
+  type DiscordPerson,
+  type DiscordWriting,
+  discordClick,
+  discordCommand,
+  discordMessage,
+} from './discord-payloads.ts';
 import {
   Malformed,
   type PlatformAnswer,
@@ -6,17 +15,69 @@ import {
   startStandIn,
 } from './stand-in.ts';
 
+interface DiscordButton {
+  readonly label: string;
+  readonly custom_id: string;
+  readonly style: number;
+}
+
 interface DiscordMessage {
   readonly id: string;
   readonly channelId: string;
   readonly nonce: string | null;
+  /** As people wrote it; null: the bot wrote it. */
+  readonly written: Readonly<Record<string, unknown>> | null;
   content: string;
+  buttons: readonly DiscordButton[];
   edits: number;
 }
 
+interface Interaction {
+  readonly id: string;
+  readonly token: string;
+  /** `type` and `data` of the answer; null: none came yet. */
+  answer: Readonly<Record<string, unknown>> | null;
+}
+
+type Writing = Omit<DiscordWriting, 'id'>;
+
+export interface DoneOn {
+  readonly channel: string;
+  readonly from: DiscordPerson;
+  readonly guild?: string | null;
+  readonly parent?: string;
+}
+
 export interface DiscordStandIn extends StandIn {
+  readonly gateway: DiscordGateway;
+  readonly botId: string;
+  readonly applicationId: string;
+  /** What the bot wrote. */
   readonly messages: readonly DiscordMessage[];
+  readonly interactions: readonly Interaction[];
+  readonly commands: readonly Readonly<Record<string, unknown>>[];
+  readonly interactionsUrl: string | null;
+  /** Channels in which the bot is shown as typing. */
+  readonly typing: readonly string[];
+  /** The public key of the application, in hex. */
+  readonly publicKey: string;
   shownIn(channelId: string): string[];
+  /** A channel is a thread of another one. */
+  thread(id: string, parent: string): void;
+  /** A person writes: everybody on the gateway gets it. Returns the id. */
+  write(writing: Writing): string;
+  /** A person clicks the button with this label, below the message. Returns the interaction's id. */
+  click(message: string, label: string, done: DoneOn): string;
+  /** A person uses a command of the menu. */
+  command(name: string, text: string | undefined, done: DoneOn): string;
+  /** An interaction as Discord posts it to the interactions URL. */
+  signed(
+    body: unknown,
+    seconds?: number,
+  ): { readonly headers: Record<string, string>; readonly body: string };
+  /** The payload of a click that nobody sent yet. */
+  clickPayload(message: string, data: string, done: DoneOn): Readonly<Record<string, unknown>>;
+  commandPayload(name: string, text: string | undefined, done: DoneOn): Readonly<Record<string, unknown>>;
   /** Forgets the nonces, as Discord does after a few minutes. */
   forgetNonces(): void;
   /** The next message exhausts the rate limit for this long. */
@@ -27,19 +88,42 @@ export interface DiscordStandIn extends StandIn {
 const MOST_CHARACTERS = 2_000;
 const SUPPRESS_EMBEDS = 4;
 const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
-  POST: new Set(['content', 'nonce', 'enforce_nonce', 'allowed_mentions', 'flags']),
-  PATCH: new Set(['content', 'allowed_mentions', 'flags']),
+  POST: new Set(['content', 'nonce', 'enforce_nonce', 'allowed_mentions', 'flags', 'components']),
+  PATCH: new Set(['content', 'allowed_mentions', 'flags', 'components']),
 };
+/** Ids of 2026 have 19 digits and grow. */
+const FIRST_ID = 9_000_000_000_000_000_000n;
+
+export interface DiscordOptions {
+  readonly token: string;
+  readonly botId?: string;
+  readonly heartbeatMs?: number;
+  /** Discord refuses the token everywhere. */
+  readonly port?: number;
+}
 
 /**
- * The message part of the Discord API (https://docs.discord.com/developers/resources/message), under `/api/v10`. Every
- * channel exists except `404` (unknown) and `403` (no permission).
+ * The parts of Discord that a bot uses (https://docs.discord.com/developers), under `/api/v10`: messages, interactions, files,
+ * and the gateway on a port of its own. Every channel exists except `404` (unknown) and `403` (no permission).
  */
-export async function startDiscord(options: { readonly token: string }): Promise<DiscordStandIn> {
+export async function startDiscord(options: DiscordOptions): Promise<DiscordStandIn> {
+  const botId = options.botId ?? '1';
+  const applicationId = '5';
   const messages: DiscordMessage[] = [];
+  const interactions: Interaction[] = [];
+  const threads = new Map<string, string>();
+  const typing: string[] = [];
   const nonces = new Map<string, DiscordMessage>();
+  const keys = generateKeyPairSync('ed25519');
+  const gateway = await startDiscordGateway({ ...options, botId, applicationId });
+  let commands: readonly Readonly<Record<string, unknown>>[] = [];
+  let interactionsUrl: string | null = null;
   let bucketSeconds: number | null = null;
-  let made = 0;
+  let made = 0n;
+  const nextId = () => {
+    made += 1n;
+    return String(FIRST_ID + made);
+  };
   const error = (status: number, code: number, message: string): PlatformAnswer => ({
     status,
     body: { code, message },
@@ -47,22 +131,106 @@ export async function startDiscord(options: { readonly token: string }): Promise
   const invalid = (what: string) => new Malformed(what, error(400, 50_035, 'Invalid Form Body'));
 
   function answer(request: PlatformRequest): PlatformAnswer {
+    const { method, path } = request;
+    // The address of a file is signed. The token must not go there.
+    if (path.startsWith('/attachments/')) {
+      if (request.headers.authorization !== undefined) throw invalid('the token was sent to the CDN');
+      return { status: 200, body: `file ${path}`, headers: { 'content-type': 'application/octet-stream' } };
+    }
     if (request.headers.authorization !== `Bot ${options.token}`) return error(401, 0, '401: Unauthorized');
     if (!/^DiscordBot \(\S+, \S+\)/.test(request.headers['user-agent'] ?? '')) throw invalid('user-agent');
-    if (request.path === '/api/v10/users/@me')
-      return { status: 200, body: { id: '1', username: 'stand-in', bot: true } };
-    if (!/^application\/json/.test(request.headers['content-type'] ?? '')) throw invalid('content-type');
-    const [, channel = '', id] =
-      /^\/api\/v10\/channels\/(\d+)\/messages(?:\/(\d+))?$/.exec(request.path) ?? [];
-    if (channel === '' || KEYS[request.method] === undefined) return error(404, 0, '404: Not Found');
+    if (request.raw !== '' && !/^application\/json/.test(request.headers['content-type'] ?? '')) {
+      throw invalid('content-type');
+    }
+    const route = `${method} ${path.replace('/api/v10', '')}`;
+    if (route === 'GET /users/@me')
+      return { status: 200, body: { id: botId, username: 'stand-in', bot: true } };
+    if (route === 'GET /gateway/bot') return { status: 200, body: gatewayInfo() };
+    if (route === 'POST /users/@me/channels') {
+      const { recipient_id: recipient } = request.body as { recipient_id: string };
+      return { status: 200, body: { id: `7${recipient}`, type: 1, recipients: [{ id: recipient }] } };
+    }
+    if (route.endsWith('/applications/@me')) return ofApplication(request);
+    const callback = /^POST \/interactions\/(\d+)\/([^/]+)\/callback$/.exec(route);
+    if (callback !== null) return respondTo(callback[1] ?? '', callback[2] ?? '', request.body);
+    if (route === `PUT /applications/${applicationId}/commands`) return register(request.body);
+    return ofChannel(request, route);
+  }
+
+  function gatewayInfo(): unknown {
+    const session_start_limit = { total: 1_000, remaining: 999, reset_after: 14_400_000, max_concurrency: 1 };
+    return { url: gateway.url, shards: 1, session_start_limit };
+  }
+
+  function ofApplication({ method, body }: PlatformRequest): PlatformAnswer {
+    if (method === 'PATCH') {
+      const { interactions_endpoint_url: url } = body as { interactions_endpoint_url?: unknown };
+      if (url !== null && (typeof url !== 'string' || !url.startsWith('https://')))
+        throw invalid('interactions_endpoint_url');
+      interactionsUrl = url;
+    }
+    return {
+      status: 200,
+      body: {
+        id: applicationId,
+        name: 'angelia',
+        flags: 1 << 19,
+        interactions_endpoint_url: interactionsUrl,
+      },
+    };
+  }
+
+  function ofChannel(request: PlatformRequest, route: string): PlatformAnswer {
+    const { method } = request;
+    const [, channel = '', rest, id] =
+      /^[A-Z]+ \/channels\/(\d+)(\/typing|\/messages(?:\/(\d+))?)?$/.exec(route) ?? [];
+    if (channel === '') return error(404, 0, '404: Not Found');
     if (channel === '404') return error(404, 10_003, 'Unknown Channel');
     if (channel === '403') return error(403, 50_013, 'Missing Permissions');
+    if (rest === undefined)
+      return method === 'GET' ? showChannel(channel) : error(405, 0, '405: Method Not Allowed');
+    if (rest === '/typing') {
+      typing.push(channel);
+      return { status: 204 };
+    }
+    if (method === 'GET') return list(channel, request.query);
+    if (KEYS[method] === undefined) return error(405, 0, '405: Method Not Allowed');
     const body = (request.body ?? {}) as Record<string, unknown>;
-    check(request.method, body);
+    check(method, body);
     return id === undefined ? create(channel, body) : edit(channel, id, body);
   }
 
-  function check(method: string, { content, nonce, ...body }: Record<string, unknown>): void {
+  function showChannel(id: string): PlatformAnswer {
+    const parent = threads.get(id);
+    if (id.startsWith('7')) return { status: 200, body: { id, type: 1 } };
+    return {
+      status: 200,
+      body: {
+        id,
+        guild_id: '900',
+        name: 'general',
+        type: parent === undefined ? 0 : 11,
+        parent_id: parent ?? null,
+      },
+    };
+  }
+
+  /** Newest first, but those right after `after`. */
+  function list(channel: string, query: URLSearchParams): PlatformAnswer {
+    const after = query.get('after');
+    const limit = Number(query.get('limit') ?? '50');
+    if (after === null || !(limit >= 1 && limit <= 100)) throw invalid('limit');
+    const found = messages
+      .filter(({ channelId, id }) => channelId === channel && BigInt(id) > BigInt(after))
+      .slice(0, limit)
+      // What is asked for does not name its server.
+      .map((one) =>
+        one.written === null ? view(one) : { ...one.written, guild_id: undefined, member: undefined },
+      );
+    return { status: 200, body: found.reverse() };
+  }
+
+  function check(method: string, { content, nonce, components, ...body }: Record<string, unknown>): void {
     for (const key of Object.keys(body)) if (!KEYS[method]?.has(key)) throw invalid(`unknown key ${key}`);
     if (typeof content !== 'string' || content.trim() === '') throw invalid('content');
     if ([...content].length > MOST_CHARACTERS) throw invalid(`${[...content].length} characters`);
@@ -70,6 +238,25 @@ export async function startDiscord(options: { readonly token: string }): Promise
     if (nonce !== undefined && (typeof nonce !== 'string' || nonce.length > 25)) throw invalid('nonce');
     if (JSON.stringify(body.allowed_mentions) !== '{"parse":[]}') throw invalid('it can ping');
     if (body.flags !== SUPPRESS_EMBEDS) throw invalid('flags');
+    if (components !== undefined) checkRows(components);
+  }
+
+  /** https://docs.discord.com/developers/components/reference */
+  function checkRows(rows: unknown): void {
+    if (!Array.isArray(rows) || rows.length > 5) throw invalid('more than 5 rows');
+    const names = new Set<unknown>();
+    for (const row of rows as { type?: unknown; components?: unknown }[]) {
+      if (row.type !== 1 || !Array.isArray(row.components)) throw invalid('no action row');
+      if (row.components.length < 1 || row.components.length > 5) throw invalid('1 to 5 buttons per row');
+      for (const button of row.components as Record<string, unknown>[]) {
+        const { type, style, label, custom_id: name } = button;
+        if (type !== 2 || ![1, 2, 3, 4].includes(style as number)) throw invalid('no button');
+        if (typeof label !== 'string' || label === '' || label.length > 80) throw invalid('label');
+        if (typeof name !== 'string' || name === '' || name.length > 100) throw invalid('custom_id');
+        if (names.has(name)) throw invalid('a custom_id twice');
+        names.add(name);
+      }
+    }
   }
 
   function create(channelId: string, body: Record<string, unknown>): PlatformAnswer {
@@ -77,16 +264,18 @@ export async function startDiscord(options: { readonly token: string }): Promise
     const known =
       body.enforce_nonce === true && nonce !== null ? nonces.get(`${channelId} ${nonce}`) : undefined;
     if (known) return { status: 200, body: view(known) };
-    made += 1;
-    const message = {
-      id: `9${String(made).padStart(17, '0')}`,
+    const message: DiscordMessage = {
+      id: nextId(),
       channelId,
       nonce,
+      written: null,
       content: String(body.content),
+      buttons: buttonsIn(body.components),
       edits: 0,
     };
     messages.push(message);
     if (nonce !== null) nonces.set(`${channelId} ${nonce}`, message);
+    gateway.dispatch('MESSAGE_CREATE', ofBot(message));
     const reset = bucketSeconds;
     bucketSeconds = null;
     return {
@@ -104,17 +293,143 @@ export async function startDiscord(options: { readonly token: string }): Promise
   function edit(channelId: string, id: string, body: Record<string, unknown>): PlatformAnswer {
     const message = messages.find((one) => one.id === id && one.channelId === channelId);
     if (message === undefined) return error(404, 10_008, 'Unknown Message');
+    if (message.written !== null) return error(403, 50_005, 'Cannot edit a message authored by another user');
     message.content = String(body.content);
+    if (body.components !== undefined) message.buttons = buttonsIn(body.components);
     message.edits += 1;
+    gateway.dispatch('MESSAGE_UPDATE', ofBot(message));
     return { status: 200, body: view(message) };
   }
 
-  const standIn = await startStandIn({ isMessage: ({ path }) => !path.endsWith('/users/@me'), answer });
+  function ofBot({ id, channelId, content }: DiscordMessage): unknown {
+    const from = { id: botId, name: 'angelia', bot: true };
+    return discordMessage({ id, channel: channelId, from, text: content });
+  }
+
+  /** https://docs.discord.com/developers/interactions/receiving-and-responding#create-interaction-response */
+  function respondTo(id: string, token: string, body: unknown): PlatformAnswer {
+    const found = interactions.find((one) => one.id === id && one.token === token);
+    if (found === undefined) return error(404, 10_062, 'Unknown interaction');
+    if (found.answer !== null) return error(400, 40_060, 'Interaction has already been acknowledged.');
+    checkAnswer(body);
+    found.answer = body as Record<string, unknown>;
+    return { status: 204 };
+  }
+
+  function checkAnswer(body: unknown): void {
+    const { type, data } = (body ?? {}) as { type?: unknown; data?: Record<string, unknown> };
+    if (![4, 5, 6, 7].includes(type as number)) throw invalid('type');
+    if (type !== 4) return;
+    if (typeof data?.content !== 'string' || data.content === '' || data.content.length > MOST_CHARACTERS) {
+      throw invalid('data.content');
+    }
+  }
+
+  function register(body: unknown): PlatformAnswer {
+    if (!Array.isArray(body) || body.length > 100) throw invalid('commands');
+    for (const { name, description, type, options: given } of body as Record<string, unknown>[]) {
+      if (typeof name !== 'string' || !/^[-_'\p{L}\p{N}]{1,32}$/u.test(name) || name !== name.toLowerCase()) {
+        throw invalid(`name ${String(name)}`);
+      }
+      if (typeof description !== 'string' || description === '' || description.length > 100)
+        throw invalid('description');
+      if (type !== undefined && type !== 1) throw invalid('type');
+      for (const option of (given ?? []) as Record<string, unknown>[]) {
+        if (typeof option.name !== 'string' || typeof option.description !== 'string')
+          throw invalid('option');
+      }
+    }
+    commands = body as Record<string, unknown>[];
+    return { status: 200, body };
+  }
+
+  function begin(): { readonly id: string; readonly applicationId: string; readonly token: string } {
+    const id = nextId();
+    const token = `aW50ZXJhY3Rpb24${id}`;
+    interactions.push({ id, token, answer: null });
+    return { id, applicationId, token };
+  }
+
+  const clickPayload = (message: string, data: string, done: DoneOn) =>
+    discordClick({ ...begin(), ...done, message, data });
+  const commandPayload = (name: string, text: string | undefined, done: DoneOn) =>
+    discordCommand({ ...begin(), ...done, name, ...(text === undefined ? {} : { text }) });
+
+  const standIn = await startStandIn(
+    {
+      isMessage: ({ method, path }) => method !== 'GET' && /\/channels\/\d+\/messages(\/\d+)?$/.test(path),
+      answer,
+    },
+    options.port,
+  );
   return {
     ...standIn,
-    messages,
+    get problems() {
+      return [...standIn.problems, ...gateway.problems];
+    },
+    gateway,
+    botId,
+    applicationId,
+    get messages() {
+      return messages.filter(({ written }) => written === null);
+    },
+    interactions,
+    get commands() {
+      return commands;
+    },
+    get interactionsUrl() {
+      return interactionsUrl;
+    },
+    typing,
+    publicKey: keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex'),
     shownIn: (channelId) =>
-      messages.filter((one) => one.channelId === channelId).map(({ content }) => content),
+      messages
+        .filter((one) => one.channelId === channelId && one.written === null)
+        .map(({ content }) => content),
+    thread(id, parent) {
+      threads.set(id, parent);
+    },
+    write(writing) {
+      const id = nextId();
+      const written = discordMessage({ ...writing, id });
+      messages.push({
+        id,
+        channelId: writing.channel,
+        nonce: null,
+        written,
+        content: writing.text,
+        buttons: [],
+        edits: 0,
+      });
+      gateway.dispatch('MESSAGE_CREATE', written);
+      return id;
+    },
+    click(message, label, done) {
+      const button = messages.find(({ id }) => id === message)?.buttons.find((one) => one.label === label);
+      if (button === undefined) throw new Error(`message ${message} has no button ${label}`);
+      const payload = clickPayload(message, button.custom_id, done);
+      gateway.dispatch('INTERACTION_CREATE', payload);
+      return String(payload.id);
+    },
+    command(name, text, done) {
+      const payload = commandPayload(name, text, done);
+      gateway.dispatch('INTERACTION_CREATE', payload);
+      return String(payload.id);
+    },
+    clickPayload,
+    commandPayload,
+    signed(body, seconds = Math.floor(Date.now() / 1000)) {
+      const text = JSON.stringify(body);
+      const signature = sign(null, Buffer.from(`${seconds}${text}`), keys.privateKey).toString('hex');
+      return {
+        body: text,
+        headers: {
+          'content-type': 'application/json',
+          'x-signature-ed25519': signature,
+          'x-signature-timestamp': String(seconds),
+        },
+      };
+    },
     forgetNonces: () => nonces.clear(),
     emptyBucket(seconds) {
       bucketSeconds = seconds;
@@ -125,7 +440,16 @@ export async function startDiscord(options: { readonly token: string }): Promise
         1,
       );
     },
+    async stop() {
+      await gateway.stop();
+      await standIn.stop();
+    },
   };
+}
+
+function buttonsIn(components: unknown): readonly DiscordButton[] {
+  if (!Array.isArray(components)) return [];
+  return (components as { components: DiscordButton[] }[]).flatMap((row) => row.components);
 }
 
 function view({ id, channelId, content, nonce }: DiscordMessage): unknown {

@@ -10,6 +10,8 @@ interface GithubComment {
   readonly id: number;
   readonly repo: string;
   readonly number: number;
+  /** The first comment of its review thread; null: it is not in one. */
+  readonly thread: number | null;
   body: string;
   readonly createdAt: number;
   updatedAt: number;
@@ -27,8 +29,9 @@ export interface GithubStandIn extends StandIn {
 
 /** "Body is too long (maximum is 65536 characters)". */
 const MOST_CHARACTERS = 65_536;
-const COMMENTS = /^\/repos\/([^/]+\/[^/]+)\/issues\/(\d+)\/comments$/;
-const COMMENT = /^\/repos\/([^/]+\/[^/]+)\/issues\/comments\/(\d+)$/;
+const COMMENTS = /^\/repos\/([^/]+\/[^/]+)\/(?:issues|pulls)\/(\d+)\/comments(?:\/(\d+)\/replies)?$/;
+const COMMENT = /^\/repos\/([^/]+\/[^/]+)\/(?:issues|pulls)\/comments\/(\d+)$/;
+const isReview = (path: string): boolean => /^\/repos\/[^/]+\/[^/]+\/pulls\//.test(path);
 
 /** GitHub's REST API for comments on issues and pull requests. Every number of every repository exists except 404. */
 export async function startGithub(options: { readonly token: string }): Promise<GithubStandIn> {
@@ -38,8 +41,14 @@ export async function startGithub(options: { readonly token: string }): Promise<
   let nextId = 1;
   let base = '';
 
-  const add = (repo: string, number: number, body: string, at = Date.now()): GithubComment => {
-    const comment = { id: nextId++, repo, number, body, createdAt: at, updatedAt: at };
+  const add = (
+    repo: string,
+    number: number,
+    body: string,
+    at = Date.now(),
+    thread: number | null = null,
+  ): GithubComment => {
+    const comment = { id: nextId++, repo, number, thread, body, createdAt: at, updatedAt: at };
     comments.push(comment);
     return comment;
   };
@@ -77,13 +86,19 @@ export async function startGithub(options: { readonly token: string }): Promise<
     if (locked.has(`${repo}#${number}`)) {
       return { status: 403, body: { message: 'Unable to create comment because issue is locked.' } };
     }
-    const comment = add(repo, number, body);
+    const thread = COMMENTS.exec(request.path)?.[3];
+    if (isReview(request.path) && thread === undefined) {
+      throw new Malformed('a review comment needs a commit and a line', { status: 422 });
+    }
+    const comment = add(repo, number, body, Date.now(), thread === undefined ? null : Number(thread));
     return { status: 201, body: view(comment), headers: { location: `${base}/comments/${comment.id}` } };
   }
 
   function patch(request: PlatformRequest, repo: string, id: number): PlatformAnswer {
     if (request.method !== 'PATCH') return { status: 404, body: { message: 'Not Found' } };
-    const comment = comments.find((one) => one.id === id && one.repo === repo);
+    const comment = comments.find(
+      (one) => one.id === id && one.repo === repo && (one.thread !== null) === isReview(request.path),
+    );
     if (comment === undefined) return { status: 404, body: { message: 'Not Found' } };
     comment.body = bodyOf(request);
     comment.updatedAt = Date.now();
@@ -102,6 +117,7 @@ export async function startGithub(options: { readonly token: string }): Promise<
       (one) =>
         one.repo === repo &&
         one.number === number &&
+        (one.thread !== null) === isReview(request.path) &&
         (since === null || one.updatedAt >= Math.floor(Date.parse(since) / 1000) * 1000),
     );
     const pages = Math.max(1, Math.ceil(all.length / perPage));
@@ -156,7 +172,11 @@ function view(comment: GithubComment): unknown {
     id: comment.id,
     node_id: `IC_${comment.id}`,
     url: `https://api.github.com/repos/${comment.repo}/issues/comments/${comment.id}`,
-    html_url: `https://github.com/${comment.repo}/issues/${comment.number}#issuecomment-${comment.id}`,
+    html_url:
+      comment.thread === null
+        ? `https://github.com/${comment.repo}/issues/${comment.number}#issuecomment-${comment.id}`
+        : `https://github.com/${comment.repo}/pull/${comment.number}#discussion_r${comment.id}`,
+    ...(comment.thread === null ? {} : { in_reply_to_id: comment.thread }),
     body: comment.body,
     user: { login: 'angelia-bot' },
     created_at: isoSeconds(comment.createdAt),

@@ -1,3 +1,4 @@
+import { type SlackSocketMode, startSocketMode } from './slack-socket-mode.ts';
 import {
   Malformed,
   type PlatformAnswer,
@@ -14,13 +15,34 @@ interface SlackMessage {
   /** The text of the block. Null: no block was sent. */
   block: string | null;
   metadata: unknown;
+  /** The buttons under it. */
+  buttons: readonly SlackButton[];
   edits: number;
+}
+
+interface SlackButton {
+  readonly label: string;
+  readonly value: string;
+  readonly style: string | null;
+}
+
+interface SlackEphemeral {
+  readonly channel: string;
+  readonly user: string;
+  readonly text: string;
+  readonly threadTs: string | null;
 }
 
 export interface SlackStandIn extends StandIn {
   readonly messages: readonly SlackMessage[];
+  /** What only one user was shown. */
+  readonly ephemerals: readonly SlackEphemeral[];
+  /** Only with an `appToken`. */
+  readonly socketMode: SlackSocketMode;
+  /** Puts a file up. With an address, Slack says that it keeps it there. */
+  addFile(id: string, content: string, address?: string): void;
   shownIn(channel: string): string[];
-  /** From now on blocks are answered with `invalid_blocks`. */
+  /** From now on blocks with markup are answered with `invalid_blocks`. */
   refuseBlocks(): void;
   /** From now on reading the channel is answered with this error (`missing_scope`). */
   refuseHistory(error: string): void;
@@ -45,16 +67,31 @@ const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
     'unfurl_links',
     'unfurl_media',
   ]),
+  'chat.postEphemeral': new Set(['channel', 'user', 'text', 'parse', 'link_names', 'thread_ts']),
   'chat.update': new Set(['channel', 'ts', 'text', 'blocks', 'parse', 'link_names', 'mrkdwn', 'metadata']),
 };
+/** https://docs.slack.dev/reference/block-kit/block-elements/button-element and .../blocks/actions-block. */
+const MOST_BUTTONS = 25;
+const MOST_IN_A_LABEL = 75;
+const MOST_IN_AN_ID = 255;
+const MOST_IN_A_VALUE = 2_000;
 const NAMES: Readonly<Record<string, string>> = { general: 'C0GENERAL' };
 
 /**
  * The message part of Slack's Web API (https://docs.slack.dev/reference/methods), under `/api`. Every channel exists except
  * `C404` (not found) and `C403` (the bot is not in it). The only known name is `#general`.
  */
-export async function startSlack(options: { readonly token: string }): Promise<SlackStandIn> {
+export async function startSlack(options: {
+  readonly token: string;
+  /** Of Socket Mode (`xapp-`). */
+  readonly appToken?: string;
+}): Promise<SlackStandIn> {
   const messages: SlackMessage[] = [];
+  const ephemerals: SlackEphemeral[] = [];
+  const files = new Map<string, { readonly content: string; readonly address: string | null }>();
+  const problems: string[] = [];
+  const socketMode =
+    options.appToken === undefined ? null : await startSocketMode((what) => problems.push(what));
   let blocksRefused = false;
   let historyError: string | null = null;
   let made = 0;
@@ -80,8 +117,18 @@ export async function startSlack(options: { readonly token: string }): Promise<S
     const method = /^\/api\/([\w.]+)$/.exec(request.path)?.[1] ?? '';
     const { authorization } = request.headers;
     if (authorization === undefined) return no('not_authed');
+    if (method === 'apps.connections.open') {
+      if (socketMode === null || authorization === `Bearer ${options.token}`)
+        return no('not_allowed_token_type');
+      return authorization === `Bearer ${options.appToken}`
+        ? ok({ url: socketMode.newUrl() })
+        : no('invalid_auth');
+    }
     if (authorization !== `Bearer ${options.token}`) return no('invalid_auth');
     if (method === 'auth.test') return { status: 200, body: { ok: true, user: 'stand-in', team: 'T' } };
+    if (method === 'files.info') return fileInfo(request.query.get('file') ?? '');
+    const [, id] = /^\/files-pri\/[^/]+-(F\w+)\/download\/.+$/.exec(request.path) ?? [];
+    if (id !== undefined) return { status: 200, body: files.get(id)?.content ?? '' };
     if (method === 'conversations.history' || method === 'conversations.replies')
       return read(method, request.query);
     const keys = KEYS[method];
@@ -90,30 +137,54 @@ export async function startSlack(options: { readonly token: string }): Promise<S
       throw invalid('content-type');
     const body = (request.body ?? {}) as Record<string, unknown>;
     for (const key of Object.keys(body)) if (!keys.has(key)) throw invalid(`unknown argument ${key}`);
+    if (method === 'chat.postEphemeral') return ephemeral(body);
     const said = check(body);
-    return blocksRefused && body.blocks !== undefined
+    return blocksRefused && JSON.stringify(body.blocks ?? '').includes('"mrkdwn"')
       ? no('invalid_blocks')
       : method === 'chat.postMessage'
         ? post(body, said)
         : update(body, said);
   }
 
-  function check(body: Record<string, unknown>): { text: string; block: string | null; metadata: unknown } {
+  function fileInfo(id: string): PlatformAnswer {
+    const file = files.get(id);
+    if (file === undefined) return no('file_not_found');
+    const address = file.address ?? `${standIn.url}/files-pri/T0123456789-${id}/download/file.txt`;
+    return ok({ file: { id, name: 'file.txt', size: file.content.length, url_private: address } });
+  }
+
+  function ephemeral(body: Record<string, unknown>): PlatformAnswer {
+    const { channel, user, text, thread_ts: thread } = body;
+    if (typeof channel !== 'string' || !/^[CDG][A-Z0-9]+$/.test(channel)) return no('channel_not_found');
+    if (typeof user !== 'string' || !/^[UW][A-Z0-9]+$/.test(user)) return no('user_not_in_channel');
+    if (typeof text !== 'string' || text === '') throw new Malformed('text', no('no_text'));
+    ephemerals.push({ channel, user, text, threadTs: typeof thread === 'string' ? thread : null });
+    return ok({ message_ts: '1502210682.580145' });
+  }
+
+  function check(
+    body: Record<string, unknown>,
+  ): Pick<SlackMessage, 'text' | 'block' | 'metadata' | 'buttons'> {
     const { text, blocks, metadata, parse, link_names: linkNames } = body;
     if (typeof body.channel !== 'string') throw invalid('channel');
     if (typeof text !== 'string' || text.trim() === '') throw new Malformed('text', no('no_text'));
     if (text.length > MOST_IN_TEXT) throw new Malformed(`${text.length} characters`, no('msg_too_long'));
     if (parse !== 'none' || linkNames === true) throw invalid('it looks for names to ping');
     let block: string | null = null;
+    let buttons: readonly SlackButton[] = [];
     if (blocks !== undefined) {
       const [section, ...more] = blocks as { type?: unknown; text?: Record<string, unknown> }[];
-      if (section?.type !== 'section' || more.length > 0 || section.text?.type !== 'mrkdwn')
+      const { type } = section?.text ?? {};
+      if (section?.type !== 'section' || (type !== 'mrkdwn' && type !== 'plain_text') || more.length > 1)
         throw invalid('blocks');
-      if (section.text.verbatim !== true) throw invalid('the block looks for names to ping');
-      block = String(section.text.text);
+      if (type === 'mrkdwn' && section.text?.verbatim !== true)
+        throw invalid('the block looks for names to ping');
+      if (more[0] !== undefined) buttons = buttonsIn(more[0]);
+      block = String(section.text?.text);
       if (block.length > MOST_IN_A_SECTION) throw invalid('must be less than 3001 characters');
     }
-    for (const written of [text, block ?? '']) {
+    const isPlain = (blocks as { text?: { type?: unknown } }[] | undefined)?.[0]?.text?.type === 'plain_text';
+    for (const written of [text, isPlain ? '' : (block ?? '')]) {
       if (
         /<(?!(https?:\/\/|mailto:)[^<>|]+(\|[^<>|]+)?>)|(?<!<[^<>]*)>(?! )|&(?!amp;|lt;|gt;)/.test(written)
       ) {
@@ -125,7 +196,27 @@ export async function startSlack(options: { readonly token: string }): Promise<S
     if (typeof type !== 'string' || !/^[a-z0-9_]+$/.test(type) || typeof payload !== 'object') {
       throw new Malformed('metadata', no('invalid_metadata_format'));
     }
-    return { text, block, metadata };
+    return { text, block, metadata, buttons };
+  }
+
+  function buttonsIn(block: Readonly<Record<string, unknown>>): SlackButton[] {
+    const { type, elements } = block;
+    if (type !== 'actions' || !Array.isArray(elements)) throw invalid('no actions block');
+    if (elements.length === 0 || elements.length > MOST_BUTTONS) throw invalid('must have 1 to 25 elements');
+    const ids = new Set<unknown>();
+    return elements.map((element: Readonly<Record<string, unknown>>) => {
+      const { type: kind, action_id: id, text, value, style, ...more } = element;
+      if (kind !== 'button' || Object.keys(more).length > 0) throw invalid('no button');
+      if (typeof id !== 'string' || id.length > MOST_IN_AN_ID || ids.has(id)) throw invalid('action_id');
+      ids.add(id);
+      const label = (text ?? {}) as { readonly type?: unknown; readonly text?: unknown };
+      if (label.type !== 'plain_text' || typeof label.text !== 'string' || label.text === '')
+        throw invalid('the text of a button is plain_text');
+      if (label.text.length > MOST_IN_A_LABEL) throw invalid('must be less than 76 characters');
+      if (typeof value !== 'string' || value.length > MOST_IN_A_VALUE) throw invalid('value');
+      if (style !== undefined && style !== 'primary' && style !== 'danger') throw invalid('style');
+      return { label: label.text, value, style: style ?? null };
+    });
   }
 
   function post(body: Record<string, unknown>, said: ReturnType<typeof check>): PlatformAnswer {
@@ -173,12 +264,28 @@ export async function startSlack(options: { readonly token: string }): Promise<S
   }
 
   const standIn = await startStandIn({
-    isMessage: ({ method, path }) => method === 'POST' && !path.endsWith('/auth.test'),
+    isMessage: ({ method, path }) =>
+      method === 'POST' && !/\/(auth\.test|apps\.connections\.open)$/.test(path),
     answer,
   });
   return {
     ...standIn,
+    get problems() {
+      return [...standIn.problems, ...problems];
+    },
     messages,
+    ephemerals,
+    get socketMode() {
+      if (socketMode === null) throw new Error('started without an appToken');
+      return socketMode;
+    },
+    addFile(id, content, address) {
+      files.set(id, { content, address: address ?? null });
+    },
+    async stop() {
+      await socketMode?.stop();
+      await standIn.stop();
+    },
     shownIn: (channel) =>
       messages.filter((one) => one.channel === channel).map(({ block, text }) => block ?? text),
     refuseBlocks() {
@@ -189,7 +296,7 @@ export async function startSlack(options: { readonly token: string }): Promise<S
     },
     addMessages(channel, count) {
       for (let index = 0; index < count; index += 1)
-        add({ channel, threadTs: null, text: 'of others', block: null, metadata: undefined });
+        add({ channel, threadTs: null, text: 'of others', block: null, metadata: undefined, buttons: [] });
     },
     delete(ts) {
       messages.splice(

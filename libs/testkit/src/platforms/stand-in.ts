@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { listen, readBody } from '../network/http-server.ts';
+import type { WebSocketEndpoint } from '../network/websocket-server.ts';
 
 /** A completely read request. */
 export interface PlatformRequest {
@@ -9,6 +10,8 @@ export interface PlatformRequest {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly raw: string;
+  /** For bodies that are no text. */
+  readonly bytes: Buffer;
   /** Parsed JSON. Undefined if there is none or it is invalid. */
   readonly body: unknown;
 }
@@ -51,8 +54,10 @@ export interface StandIn {
 interface StandInPlatform {
   /** Whether the request sends or changes a message, so that `behave` applies. To others `behaveToReads` applies. */
   isMessage(request: Pick<PlatformRequest, 'method' | 'path'>): boolean;
+  /** The platform has WebSockets at the same address. */
+  readonly webSockets?: WebSocketEndpoint;
   /** Checks the request against the documentation, stores the message and answers as documented. */
-  answer(request: PlatformRequest): PlatformAnswer;
+  answer(request: PlatformRequest): PlatformAnswer | Promise<PlatformAnswer>;
 }
 
 /** Thrown by a check inside `answer`. The sender gets this answer, and the request becomes an entry in `problems`. */
@@ -72,9 +77,9 @@ export async function startStandIn(platform: StandInPlatform, port = 0): Promise
   let always: PlatformBehaviour = { kind: 'take' };
   let reads: PlatformBehaviour = { kind: 'take' };
 
-  const answerOf = (request: PlatformRequest): PlatformAnswer => {
+  const answerOf = async (request: PlatformRequest): Promise<PlatformAnswer> => {
     try {
-      return platform.answer(request);
+      return await platform.answer(request);
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
       problems.push(`${request.method} ${request.path}: ${error.message}`);
@@ -90,9 +95,11 @@ export async function startStandIn(platform: StandInPlatform, port = 0): Promise
       incoming.socket.resetAndDestroy();
       return;
     }
-    const raw = (await readBody(incoming)).toString('utf8');
+    const bytes = await readBody(incoming);
+    const raw = bytes.toString('utf8');
     const request: PlatformRequest = {
       ...head,
+      bytes,
       query: url.searchParams,
       headers: incoming.headers,
       raw,
@@ -106,15 +113,15 @@ export async function startStandIn(platform: StandInPlatform, port = 0): Promise
         respond(response, behaviour.answer);
         return;
       case 'cut-off':
-        answerOf(request);
+        await answerOf(request);
         incoming.socket.destroy();
         return;
       case 'garbled':
-        answerOf(request);
+        await answerOf(request);
         response.writeHead(200, { 'content-type': 'application/json' }).end('{"cut');
         return;
       case 'take':
-        respond(response, answerOf(request));
+        respond(response, await answerOf(request));
     }
   };
 
@@ -124,6 +131,8 @@ export async function startStandIn(platform: StandInPlatform, port = 0): Promise
       response.writeHead(500).end();
     });
   }, port);
+  const { webSockets } = platform;
+  if (webSockets !== undefined) listening.server.on('upgrade', webSockets.upgrade);
   return {
     url: listening.url,
     port: listening.port,
@@ -138,7 +147,10 @@ export async function startStandIn(platform: StandInPlatform, port = 0): Promise
     behaveToReads(behaviour) {
       reads = behaviour;
     },
-    stop: listening.stop,
+    async stop() {
+      webSockets?.cutAll();
+      await listening.stop();
+    },
   };
 }
 

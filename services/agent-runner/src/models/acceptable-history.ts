@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { nestsTooDeep } from './nesting.ts';
 
 /**
  * Several models may have written a transcript, and one provider may refuse what another wrote, for ever, since a
@@ -33,7 +34,7 @@ export function acceptableName(name: string): string {
 export function acceptableArguments(text: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) && !nestsTooDeep(parsed)) {
       return parsed as Record<string, unknown>;
     }
   } catch {

@@ -5,18 +5,28 @@ import { type ShownArguments, shownArguments } from '@angelia/session';
 const LONGEST_SHOWN = 2_000;
 
 /** What a person reads who is asked for an approval: the tool, its arguments, who may decide, how, and until when. */
-export function approvalText(request: EventData<'approval.requested'>, howToDecide: string): string {
+export function approvalText(
+  request: EventData<'approval.requested'>,
+  about: { readonly howToDecide: string } | { readonly closing: string },
+): string {
   const { tool, approvers, expires_at: until } = request;
   const { command, others } = shownArguments(tool, request.arguments);
+  const shown = [`**Approval needed** for \`${tool}\`:`, ...blocksOf({ command, others })];
+  if ('closing' in about) return [...shown, about.closing].join('\n\n');
   return [
-    `**Approval needed** for \`${tool}\`:`,
-    ...blocksOf({ command, others }),
+    ...shown,
     ...(approvers.some((approver) => approver !== 'link')
       ? [`May decide: ${approvers.map((approver) => `\`${approver}\``).join(', ')}.`]
       : []),
     `Without a decision by ${until.slice(0, 10)} ${until.slice(11, 16)} UTC it is denied.`,
-    howToDecide,
+    about.howToDecide,
   ].join('\n\n');
+}
+
+/** Whether the text has everything that would run. If not, nobody should approve it from the text alone. */
+export function isShownWhole({ tool, arguments: written }: EventData<'approval.requested'>): boolean {
+  const { command, others } = shownArguments(tool, written);
+  return [command, others].every((text) => text === null || text.length <= LONGEST_SHOWN);
 }
 
 function blocksOf({ command, others }: ShownArguments): string[] {

@@ -9,7 +9,7 @@ import type { SessionGate } from '../gate/session-gate.ts';
 import type { SendResult, TargetAddress } from '../targets/target.ts';
 import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import { claimOutput } from './claim-output.ts';
-import { composeOutput } from './compose-output.ts';
+import { type ComposeResult, composeOutput } from './compose-output.ts';
 import { earlierReceipts } from './conversation.ts';
 import { recordOutcome } from './record-outcome.ts';
 import { type Sent, sendOutput } from './send-output.ts';
@@ -60,7 +60,10 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
         conversationKeys === undefined
           ? []
           : await earlierReceipts(loaded, plan, conversationKeys, context.sessions);
-      const claimed = await claimOutput({ loaded, plan, plannedAt }, context);
+      const claimed = await claimOutput(
+        { loaded, plan, plannedAt, buttons: willBeEdited(composed, configured, context) },
+        context,
+      );
       if (claimed.kind === 'lost') return { loaded: claimed.loaded, verdict: 'undecided' };
       gate.onClaimed();
       context.unrecorded.add(loaded.id);
@@ -76,11 +79,31 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
       const recorded =
         sent.kind === 'overtaken'
           ? sent.loaded
-          : await recordOutcome({ loaded: sent.loaded, plan, result: sent.result }, context);
+          : await recordOutcome(
+              {
+                loaded: sent.loaded,
+                plan,
+                place: { target: configured.target, address },
+                result: sent.result,
+              },
+              context,
+            );
       context.unrecorded.delete(loaded.id);
       return { loaded: recorded, verdict: verdictOf(sent.result) };
     },
   );
+}
+
+/** Only if they can be taken away again: a message that cannot be edited has nothing to come. */
+function willBeEdited(
+  composed: ComposeResult,
+  { target }: ConfiguredTarget,
+  { chats }: Pick<DeliveryContext, 'chats'>,
+): boolean {
+  if (composed.kind === 'failed' || target.edit === undefined) return false;
+  const { type, buttons = [] } = composed.message;
+  const isQuestion = type === 'clarification' || type === 'approval';
+  return buttons.length > 0 || (isQuestion && target.showsClosed === true && chats.has(target.name));
 }
 
 function observe(result: SendResult, plan: SendPlan, elapsedMs: number, span: Span): void {
@@ -99,6 +122,6 @@ function verdictOf(result: SendResult): Verdict {
     case 'unknown':
       return 'failed';
     case 'retryable':
-      return result.retryAfterSeconds === undefined ? 'failed' : 'undecided';
+      return result.retryAfterSeconds === undefined && result.ours !== true ? 'failed' : 'undecided';
   }
 }

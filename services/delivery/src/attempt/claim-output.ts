@@ -8,6 +8,8 @@ interface ClaimInput {
   readonly loaded: Loaded;
   readonly plan: SendPlan;
   readonly plannedAt: number;
+  /** The message has buttons, which are to disappear once the question is closed. */
+  readonly buttons: boolean;
 }
 
 /** Our right to send one output, for as long as `times` says. */
@@ -25,7 +27,7 @@ type ClaimResult =
 
 /** Appends `delivery.attempted`. If two senders want the same output, the version of the stream lets one of them win. */
 export async function claimOutput(
-  { loaded, plan, plannedAt }: ClaimInput,
+  { loaded, plan, plannedAt, buttons }: ClaimInput,
   context: DeliveryContext,
 ): Promise<ClaimResult> {
   const times = claimTimes(context.policy.request_timeout_seconds);
@@ -36,6 +38,7 @@ export async function claimOutput(
     attempt: plan.attempt,
     sender: context.holder,
     deadlineSeconds: times.deadlineMs / 1000,
+    buttons,
     now: plannedAt,
   });
   return result.kind === 'appended'

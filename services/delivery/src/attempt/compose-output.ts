@@ -1,10 +1,12 @@
 import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import type { DeliveryContext } from '../delivery-context.ts';
-import type { OutboundMessage, SendResult } from '../targets/target.ts';
+import type { ButtonLimits, OutboundMessage, SendResult, Target, TargetSettings } from '../targets/target.ts';
 import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import type { Chunk } from '../text/cut/chunk.ts';
+import { fileChunks } from './files/named-files.ts';
 import { outputMessage } from './output-message.ts';
+import type { Answering } from './question-message.ts';
 import { resumeChunks } from './resume-chunks.ts';
 
 export interface ComposeInput {
@@ -13,7 +15,7 @@ export interface ComposeInput {
   readonly configured: ConfiguredTarget;
 }
 
-type ComposeResult =
+export type ComposeResult =
   | { readonly kind: 'composed'; readonly message: OutboundMessage; readonly chunks: readonly Chunk[] }
   /** The target's own code failed, as it would on every attempt. */
   | { readonly kind: 'failed'; readonly result: SendResult };
@@ -26,17 +28,14 @@ const LOCAL_LINKS =
 /** Renders the recorded output for the target and cuts it into chunks. */
 export function composeOutput(
   { loaded, plan, configured }: ComposeInput,
-  context: Pick<DeliveryContext, 'answerLinks' | 'linksAreLocal' | 'logger'>,
+  context: Pick<DeliveryContext, 'answerLinks' | 'linksAreLocal' | 'chats' | 'logger'>,
 ): ComposeResult {
   const { target, settings } = configured;
-  // A reader of the log need not be somebody who may answer. In a log, the link would be a leaked key.
-  const answering =
-    target.name === 'log'
-      ? { links: null, note: context.linksAreLocal ? LOCAL_LINKS : null }
-      : { links: context.answerLinks };
+  const answering = answeringAt(configured, context);
   const message = outputMessage(loaded, plan.output, plan.possibleDuplicate, answering);
   try {
-    const chunks = resumeChunks(loaded, plan, target.compose(message, settings));
+    const composed = [...target.compose(message, settings), ...fileChunks(message, loaded)];
+    const chunks = resumeChunks(loaded, plan, composed);
     return { kind: 'composed', message, chunks };
   } catch (error) {
     context.logger.error(
@@ -48,4 +47,28 @@ export function composeOutput(
       result: { kind: 'permanent', reason: `target ${target.name} cannot send this` },
     };
   }
+}
+
+/** How a question that goes to this target is answered, with the config in force. */
+export function answeringAt(
+  { target, settings }: AnsweringTarget,
+  { answerLinks, linksAreLocal, chats }: Pick<DeliveryContext, 'answerLinks' | 'linksAreLocal' | 'chats'>,
+): Answering {
+  const { name } = target;
+  // A reader of the log need not be somebody who may answer. In a log, the link would be a leaked key.
+  if (name === 'log') return { links: null, note: linksAreLocal ? LOCAL_LINKS : null };
+  return {
+    links: answerLinks,
+    ...(chats.has(name) ? { chat: { platform: name, buttons: buttonsOf({ target, settings }) } } : {}),
+  };
+}
+
+interface AnsweringTarget {
+  readonly target: Pick<Target, 'name' | 'buttons' | 'clicksNeedUrl'>;
+  readonly settings: TargetSettings;
+}
+
+function buttonsOf({ target, settings }: AnsweringTarget): ButtonLimits | null {
+  const comeBack = target.clicksNeedUrl !== true || settings.clicks_url !== undefined;
+  return comeBack ? (target.buttons ?? null) : null;
 }

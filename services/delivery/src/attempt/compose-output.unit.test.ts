@@ -51,11 +51,67 @@ describe('the message of a question', () => {
     const target = { name, compose: ({ text }: OutboundMessage) => [{ text }] };
     const plan = { output: 2, possibleDuplicate: false, taken: 0 };
     const configured = { target, settings: {} } as unknown as ComposeInput['configured'];
-    const context = { answerLinks: links, linksAreLocal: true } as unknown as DeliveryContext;
+    const context = {
+      answerLinks: links,
+      linksAreLocal: true,
+      chats: new Set(),
+    } as unknown as DeliveryContext;
     expect(composeOutput({ loaded: asked('Which?', []), plan, configured }, context)).toMatchObject({
       kind: 'composed',
       chunks: [{ text: expect.stringContaining(told) }],
     });
+  });
+});
+
+describe('a question where clicks come back', () => {
+  const chat = { platform: 'telegram', buttons: { most: 2, labelLength: 6 } };
+  const data = (action: string) => `a1.AZKqqgAAcACAAAAAAAAAAQ.2.${action}`;
+  const asking = (choices: string[], over: Partial<typeof chat> | { buttons: null } = {}) =>
+    outputMessage(asked('Which?', choices), 2, false, { links, chat: { ...chat, ...over } });
+
+  it('has its choices as buttons and no link, and takes free text', () => {
+    const { text, buttons } = asking(['Red', 'Blue']);
+    expect(text).toBe(
+      'Which?\n\n1. Red\n2. Blue\n\nChoose below, or reply to this message with an answer of your own.',
+    );
+    expect(buttons).toEqual([
+      { label: 'Red', data: data('choice-0') },
+      { label: 'Blue', data: data('choice-1') },
+    ]);
+  });
+
+  it('has as many buttons as the platform takes, with labels that fit; the text has all choices', () => {
+    const { text, buttons } = asking(['  the\nred  one', 'abcd😀fg', 'third']);
+    expect(text).toContain('3. third\n\nChoose below, or reply to this message with the number of a choice');
+    expect(buttons?.map(({ label }) => label)).toEqual(['the r…', 'abcd…']);
+  });
+
+  it('can be answered by reply only, if it has no choices; by reply or link, if the platform has no buttons', () => {
+    expect(asking([])).toMatchObject({ text: 'Which?\n\nReply to this message with your answer.' });
+    expect(asking([]).buttons).toBeUndefined();
+    expect(asking(['Red'], { buttons: null }).text).toMatch(
+      /1\. Red\n\nReply to this message, or answer here: http/,
+    );
+    const comment = { platform: 'github_comment', buttons: null };
+    expect(asking([], comment).text).toContain('Answer with a comment that mentions me.');
+    expect(asking(['Red'], comment).text).toMatch(/Answer with a comment that mentions me, or here: http/);
+  });
+
+  it('has buttons for as long as the config has a chat of this platform, and only there', () => {
+    const target = { name: 'telegram', buttons: chat.buttons, compose: () => [] };
+    const plan = { output: 2, possibleDuplicate: false, taken: 0 };
+    const composedFor = (chats: string[]) => {
+      const configured = { target, settings: {} } as unknown as ComposeInput['configured'];
+      const context = { answerLinks: links, linksAreLocal: false, chats: new Set(chats) };
+      const result = composeOutput(
+        { loaded: asked('Which?', ['Red']), plan, configured },
+        context as unknown as DeliveryContext,
+      );
+      return result.kind === 'composed' ? result.message : null;
+    };
+    expect(composedFor(['telegram'])?.buttons).toHaveLength(1);
+    expect(composedFor(['slack'])?.buttons).toBeUndefined();
+    expect(composedFor(['slack'])?.text).toContain('https://');
   });
 });
 
@@ -64,7 +120,7 @@ describe('a question in the log', () => {
     const target = { name, compose: ({ text }: OutboundMessage) => [{ text }] };
     const configured = { target, settings: {} } as unknown as ComposeInput['configured'];
     const plan = { output: 2, possibleDuplicate: false, taken: 0 };
-    const context = { answerLinks: links, linksAreLocal } as unknown as DeliveryContext;
+    const context = { answerLinks: links, linksAreLocal, chats: new Set() } as unknown as DeliveryContext;
     const result = composeOutput({ loaded: asked('Which?', []), plan, configured }, context);
     return result.kind === 'composed' ? (result.chunks[0]?.text ?? '') : '';
   };
@@ -96,6 +152,36 @@ describe('the message of a request for approval', () => {
   };
   const text = (loaded: Loaded, through: typeof links | null = links) =>
     outputMessage(loaded, 2, false, { links: through }).text;
+  const chat = { platform: 'telegram', buttons: { most: 8, labelLength: 40 } };
+  const inChat = (approvers: string[], buttons: typeof chat.buttons | null = chat.buttons) =>
+    outputMessage(requested('{}', { approvers }), 2, false, { links, chat: { ...chat, buttons } });
+
+  it('has buttons and no link where clicks come back, if somebody there may decide', () => {
+    for (const approvers of [[], ['telegram:1', 'link']]) {
+      const { text: shown, buttons } = inChat(approvers);
+      expect(shown).toMatch(/Decide below\. To say why you deny it, reply with `\/deny` and the reason\.$/);
+      expect(buttons?.map(({ label, style }) => [label, style])).toEqual([
+        ['Approve', 'primary'],
+        ['Approve for this session', undefined],
+        ['Deny', 'danger'],
+      ]);
+    }
+  });
+
+  it('has a link and no buttons if the message cannot show everything that would run', () => {
+    const long = JSON.stringify({ command: `true ${' '.repeat(2_000)}; rm -rf /` });
+    const { text: shown, buttons } = outputMessage(requested(long), 2, false, { links, chat });
+    expect(buttons).toBeUndefined();
+    expect(shown).toMatch(/Approve or deny here: https:\S+$/);
+  });
+
+  it('has no buttons there for people who may decide elsewhere only', () => {
+    expect(inChat(['slack:U1']).buttons).toBeUndefined();
+    expect(inChat(['slack:U1']).text).toContain(`angelia approve ${id}.1`);
+    expect(inChat(['slack:U1', 'link']).text).toContain('https://');
+    expect(inChat([], null).text).toMatch(/Reply with `\/approve` or `\/deny`, or decide here: https:/);
+    expect(inChat(['telegram:1'], null).text).toMatch(/Reply with `\/approve` or `\/deny`\.$/);
+  });
 
   it('shows the tool and everything that would run, until when, and the link', () => {
     const { type, text: shown } = outputMessage(requested('{"command":"rm -rf build","cwd":"x"}'), 2, false, {

@@ -2,6 +2,7 @@ import type { SendPlan } from '@angelia/session';
 import { appendCommand } from '../append-command.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
 import type { Claim } from './claim-output.ts';
+import { type ReceiptPlace, receiptStreams } from './receipt-streams.ts';
 import { retryUntilRecorded } from './retry-until-recorded.ts';
 import { readClocks } from './send-window.ts';
 
@@ -9,6 +10,7 @@ interface RecordChunkInput {
   readonly claim: Claim;
   readonly plan: SendPlan;
   /** `number` counts from 1. */
+  readonly place: ReceiptPlace;
   readonly taken: { readonly number: number; readonly count: number; readonly receipt: string | null };
 }
 
@@ -19,7 +21,7 @@ type RecordChunkResult =
 
 /** Appends `delivery.chunk-taken`: the target has one message of several. The append renews the claim for the next one. */
 export async function recordChunk(
-  { claim, plan, taken }: RecordChunkInput,
+  { claim, plan, place, taken }: RecordChunkInput,
   context: DeliveryContext,
 ): Promise<RecordChunkResult> {
   const { loaded } = claim;
@@ -27,15 +29,22 @@ export async function recordChunk(
   const result = await retryUntilRecorded(
     () => {
       requestedAt = readClocks(context.clock);
-      return appendCommand(context.sessions, loaded, {
-        type: 'take-chunk',
-        output: plan.output,
-        attempt: plan.attempt,
-        chunk: taken.number,
-        chunks: taken.count,
-        receipt: taken.receipt,
-        deadlineSeconds: claim.times.deadlineMs / 1000,
-      });
+      return appendCommand(
+        context.sessions,
+        loaded,
+        {
+          type: 'take-chunk',
+          output: plan.output,
+          attempt: plan.attempt,
+          chunk: taken.number,
+          chunks: taken.count,
+          receipt: taken.receipt,
+          deadlineSeconds: claim.times.deadlineMs / 1000,
+        },
+        {
+          alongside: (again) => receiptStreams(loaded, { ...place, receipt: taken.receipt }, again, context),
+        },
+      );
     },
     loaded.id,
     context.logger,

@@ -3,24 +3,33 @@ import { EventTooNew, type Loaded } from '@angelia/sessions';
 import { appendCommand } from '../append-command.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
 import type { SendResult } from '../targets/target.ts';
+import { type ReceiptPlace, receiptStreams } from './receipt-streams.ts';
 import { afterFailure } from './retry-schedule.ts';
 import { retryUntilRecorded } from './retry-until-recorded.ts';
 
 interface RecordInput {
   readonly loaded: Loaded;
   readonly plan: SendPlan;
+  /** Where it was sent. */
+  readonly place: ReceiptPlace;
   readonly result: SendResult;
 }
 
 /** Appends `delivery.succeeded`, `delivery.failed` with its retry, or `delivery.dead`. Returns the session after it. */
 export async function recordOutcome(
-  { loaded, plan, result }: RecordInput,
+  { loaded, plan, place, result }: RecordInput,
   context: DeliveryContext,
 ): Promise<Loaded> {
   const { logger, sessions } = context;
   const command = outcomeCommand(result, plan, context);
+  const receipt = command.type === 'succeed-delivery' ? (command.receipt ?? null) : null;
+  const alongside = (again: boolean) => receiptStreams(loaded, { ...place, receipt }, again, context);
   const record = (options?: Parameters<typeof appendCommand>[3]) =>
-    retryUntilRecorded(() => appendCommand(sessions, loaded, command, options), loaded.id, logger);
+    retryUntilRecorded(
+      () => appendCommand(sessions, loaded, command, { alongside, ...options }),
+      loaded.id,
+      logger,
+    );
   const recorded = await record().catch(async (error: unknown) => {
     // In the middle of an upgrade. That the target has the message is true whatever the newer events say, and only this
     // process knows it: if we do not record it, an upgraded replica sends it again. Replicas that can read all events

@@ -1,6 +1,6 @@
 import type { EditResult, SendRequest, SendResult, Target } from '../targets/target.ts';
 
-interface ChunkInput {
+export interface ChunkInput {
   readonly target: Target;
   /** The request as a first attempt would make it. */
   readonly request: SendRequest;

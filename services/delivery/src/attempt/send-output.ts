@@ -8,8 +8,9 @@ import type { OutboundMessage, SendResult, TargetAddress } from '../targets/targ
 import type { ConfiguredTarget } from '../targets/target-registry.ts';
 import type { Chunk } from '../text/cut/chunk.ts';
 import type { Claim } from './claim-output.ts';
+import { sendNamedFile } from './files/send-named-file.ts';
 import { recordChunk } from './record-chunk.ts';
-import { sendChunk } from './send-chunk.ts';
+import { type ChunkInput, sendChunk } from './send-chunk.ts';
 import { openSendWindow } from './send-window.ts';
 import { statusMessage } from './status-message.ts';
 
@@ -58,7 +59,8 @@ export async function sendOutput(input: SendInput, context: DeliveryContext): Pr
     if (result.kind !== 'taken' || index + 1 >= chunks.length) return finished(result);
 
     const taken = { number: index + 1, count: chunks.length, receipt: result.receipt };
-    const recorded = await recordChunk({ claim, plan, taken }, context);
+    const place = { target: input.configured.target, address: input.address };
+    const recorded = await recordChunk({ claim, plan, place, taken }, context);
     if (recorded.kind === 'overtaken') return { kind: 'overtaken', loaded: claim.loaded, result };
     claim = recorded.claim;
   }
@@ -77,14 +79,15 @@ async function sendOne(
   const { message, chunks } = composed;
   const { target, settings } = configured;
   const first = index === plan.taken;
+  const textCount = chunks.filter(({ file }) => file === undefined).length;
   const window = openSendWindow(claim.requestedAt, claim.times, context.clock);
   const key = `${claim.loaded.id}.${plan.output}`;
   try {
-    return await sendChunk({
+    const input: ChunkInput = {
       target,
       // Only the first chunk of an attempt may be there already.
       mayBeThere: first && plan.unknowns > 0,
-      editReceipt: chunks.length === 1 ? statusMessage(claim.loaded, plan) : null,
+      editReceipt: index === 0 && textCount === 1 ? statusMessage(claim.loaded, plan) : null,
       request: {
         message: first ? message : { ...message, possibleDuplicate: false },
         chunk,
@@ -99,7 +102,10 @@ async function sendOne(
         ageMs: context.sessions.clock.now() - plan.recordedAt,
         window,
       },
-    });
+    };
+    return await (chunk.file === undefined
+      ? sendChunk(input)
+      : sendNamedFile(input, chunk.file, { loaded: claim.loaded, plan }, context));
   } catch (error) {
     // A bug in the target's own code. We do not know whether it sent the message, and must record that.
     context.logger.error(

@@ -11,10 +11,10 @@ const TOKEN = '123456:telegram-token';
 /** Stands for Telegram's one message per second and chat, to keep the test short. */
 const PERIOD_MS = 300;
 /**
- * A turn is taken right before its request is written. Between the two are timers and a socket of a busy machine. Without
+ * Counted from before the first turn, so a busy machine can only make it longer. A timer may fire a little early. Without
  * turns, or with separate turns in each replica, everything would take at most half of it.
  */
-const MIN_MS = PERIOD_MS * 0.7;
+const MIN_MS = PERIOD_MS * 0.95;
 
 let fixture: DeliveryFixture;
 let telegram: TelegramStandIn;
@@ -54,32 +54,31 @@ const to = (chat: string): { deliver: DeliveryTarget } => ({
   deliver: { target: 'telegram', to: { chat_id: chat }, untrusted_address: false },
 });
 
-/** As hints do: each session goes to one of the replicas. */
+/** As hints do: each session goes to one of the replicas. Returns when each message arrived, from the first hint on. */
 async function deliver(chats: readonly string[]): Promise<number[]> {
   const from = telegram.messages.length;
   const ids = await Promise.all(chats.map((chat, n) => fixture.answered(`answer ${n}`, to(chat))));
+  const since = performance.now();
   await Promise.all(ids.map((id, n) => replicas[n % replicas.length]?.handle({ stream_id: id, version: 0 })));
   await eventually(fixture.settled(...ids));
   for (const id of ids) {
     expect(await fixture.types(id)).toEqual(['delivery.attempted', 'delivery.succeeded']);
   }
-  return telegram.messages.slice(from).map(({ at }) => at);
+  return telegram.messages.slice(from).map(({ at }) => at - since);
 }
-
-const spanOf = (times: readonly number[]) => Math.max(...times) - Math.min(...times);
 
 describe('two replicas of delivery', () => {
   it('keep the rate of one chat together', async () => {
     const times = await deliver(Array.from({ length: 8 }, () => '7'));
     expect(times).toHaveLength(8);
-    expect(spanOf(times)).toBeGreaterThan(7 * MIN_MS);
+    expect(Math.max(...times)).toBeGreaterThan(7 * MIN_MS);
   });
 
   it('keep the rate of the whole bot together', async () => {
     const times = await deliver(Array.from({ length: 20 }, (_, n) => `chat ${n}`));
     expect(times).toHaveLength(20);
     // Four in each period.
-    expect(spanOf(times)).toBeGreaterThan(4 * MIN_MS);
+    expect(Math.max(...times)).toBeGreaterThan(4 * MIN_MS);
   });
 
   it('both hold back when the platform asked one of them to wait', async () => {

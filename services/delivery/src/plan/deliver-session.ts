@@ -7,6 +7,7 @@ import { attemptOutput } from '../attempt/attempt-output.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
 import type { SessionGate } from '../gate/session-gate.ts';
+import { updateQuestion } from '../update/update-question.ts';
 import { releaseAbandonedClaim } from './abandoned-claim.ts';
 import { giveUp, tooManyUnknowns, waitLimitFor } from './give-up.ts';
 import { resolveAddress } from './resolve-address.ts';
@@ -17,8 +18,8 @@ interface SessionResult {
    * waits at the gate, which wakes it. `config-changed`: look again, with the config that is in force now.
    */
   readonly kind: 'done' | 'waiting' | 'config-changed';
-  /** The version up to which the session was seen. */
-  readonly version: number;
+  /** The session as it was seen. */
+  readonly loaded: Loaded;
 }
 
 type Step =
@@ -28,24 +29,27 @@ type Step =
   | { readonly kind: 'config-changed' };
 
 /**
- * Delivers the outputs of one session, in order, until the plan says wait or nothing. It costs one read of the stream, then
+ * Delivers the outputs of one session, in order, until the plan says wait or nothing, and edits questions that are closed. It costs one read of the stream, then
  * two appends per output: the claim and its outcome. After each, the next step is derived anew.
+ *
+ * @param known the session as it was read a moment ago
  */
 export async function deliverSession(
   id: SessionId,
   gate: SessionGate,
   context: DeliveryContext,
+  known: Loaded | null = null,
 ): Promise<SessionResult> {
-  let loaded: Loaded = await context.sessions.load(id);
+  let loaded: Loaded = known ?? (await context.sessions.load(id));
   // Below every version: a session that was pruned has version 0 and nothing to do.
   for (let seen = -1; !gate.draining(); ) {
     if (loaded.version === seen) throw new Error(`${id}: the plan at version ${seen} makes no progress`);
     seen = loaded.version;
     const step = await nextStep(loaded, gate, context);
-    if (step.kind !== 'continue') return { kind: step.kind, version: loaded.version };
+    if (step.kind !== 'continue') return { kind: step.kind, loaded };
     loaded = step.loaded;
   }
-  return { kind: 'done', version: loaded.version };
+  return { kind: 'done', loaded };
 }
 
 async function nextStep(loaded: Loaded, gate: SessionGate, context: DeliveryContext): Promise<Step> {
@@ -53,10 +57,11 @@ async function nextStep(loaded: Loaded, gate: SessionGate, context: DeliveryCont
   const plan = deliveryPlan(loaded.state, now);
   switch (plan.action) {
     case 'nothing':
-      return { kind: 'done' };
+      return await updateQuestion(loaded, now, gate, context);
     case 'wait': {
       const released = await releaseAbandonedClaim(loaded, plan.output, context);
-      return released === null ? { kind: 'done' } : { kind: 'continue', loaded: released };
+      if (released !== null) return { kind: 'continue', loaded: released };
+      return await updateQuestion(loaded, now, gate, context);
     }
     case 'drop': {
       const command = { type: 'drop-delivery', output: plan.output, now } as const;

@@ -2,10 +2,12 @@ import type { RunningConfig } from '@angelia/config';
 import { type Hint, type SessionId, sessionId } from '@angelia/contracts';
 import type { SendRates } from '@angelia/event-log';
 import type { DrainParticipant, HintVerdict } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import { type CircuitLimits, circuitLimits, WakeUp } from '@angelia/waiting';
 import type { DeliveryProcess } from '../delivery-context.ts';
 import { SendGate } from '../gate/send-gate.ts';
 import { gateFor, type SessionGate } from '../gate/session-gate.ts';
+import { SessionsAsRead } from '../gate/sessions-as-read.ts';
 import { SharedRates } from '../gate/shared-rates.ts';
 import type { DeliverySettings } from '../settings.ts';
 import { CONNECTIONS_PER_ORIGIN } from '../targets/calls/http-call.ts';
@@ -58,6 +60,7 @@ export class DeliveryDispatcher implements DrainParticipant {
   readonly #limits: DispatcherLimits;
   readonly #gate: SendGate;
   readonly #rates: SharedRates;
+  readonly #asRead: SessionsAsRead;
   readonly #inFlight = new Map<string, InFlight>();
   readonly #drained = new WakeUp();
   #draining = false;
@@ -86,6 +89,7 @@ export class DeliveryDispatcher implements DrainParticipant {
         this.#gate.setCircuitLimits(circuitLimits(delivery.retry_schedule_seconds));
     });
     this.#rates = new SharedRates(turns, this.#gate, context.logger);
+    this.#asRead = new SessionsAsRead(() => context.clock.monotonic());
   }
 
   get inFlight(): number {
@@ -111,7 +115,8 @@ export class DeliveryDispatcher implements DrainParticipant {
       return 'done';
     }
     if (this.#gate.isWaiting(hint.stream_id)) {
-      // The session is read when the gate wakes it, with everything that was appended meanwhile.
+      // If there is something new, the session is read when the gate wakes it.
+      this.#asRead.hinted(hint.stream_id, hint.version);
       this.#gate.recheck(hint.stream_id);
       return 'done';
     }
@@ -157,19 +162,21 @@ export class DeliveryDispatcher implements DrainParticipant {
     for (;;) {
       session.hinted = 0;
       session.woken = false;
-      const result = await this.#look(id, gate);
+      const result = await this.#look(id, gate, this.#asRead.take(id));
       if (this.#draining) return;
+      const { version } = result.loaded;
+      if (result.kind === 'waiting' && session.hinted <= version) this.#asRead.keep(result.loaded);
       // The gate wakes a session that waits, and may have done so already.
       if (result.kind === 'waiting' && !session.woken) return;
       // Look again only if a hint named a version that we have not seen.
-      if (result.kind === 'done' && session.hinted <= result.version) return;
+      if (result.kind === 'done' && session.hinted <= version) return;
     }
   }
 
-  async #look(id: SessionId, gate: SessionGate): ReturnType<typeof deliverSession> {
+  async #look(id: SessionId, gate: SessionGate, known: Loaded | null): ReturnType<typeof deliverSession> {
     const held = this.#config.hold();
     try {
-      return await deliverSession(id, gate, { ...this.#context, ...held.settings });
+      return await deliverSession(id, gate, { ...this.#context, ...held.settings }, known);
     } finally {
       held.release();
     }

@@ -1,5 +1,12 @@
-import { isConfigured, type KnownTarget, knownTargets, targetOptions } from '@angelia/config';
+import {
+  type Environment,
+  isConfigured,
+  type KnownTarget,
+  knownTargets,
+  targetOptions,
+} from '@angelia/config';
 import type { Config } from '@angelia/contracts';
+import { clicksUrl } from './clicks-url.ts';
 import { missingTarget } from './missing-target.ts';
 import type { LogLine } from './platforms/log.ts';
 import { redactCredentials } from './redact-secrets.ts';
@@ -57,12 +64,19 @@ export async function loadAdapters(names: readonly KnownTarget[]): Promise<Loade
   return new Map(await Promise.all(names.map(async (name) => [name, await adapters[name]()] as const)));
 }
 
-export function openTargets(config: Config, logger: LogLine, loaded: LoadedAdapters): Targets {
+export function openTargets(
+  config: Config,
+  logger: LogLine,
+  loaded: LoadedAdapters,
+  environment: Pick<Environment, 'host' | 'port'>,
+): Targets {
   const ready = new Map<string, ConfiguredTarget>(
     configuredTargets(config).map((name) => {
       const open = loaded.get(name);
       if (open === undefined) throw new Error(`the target ${name} is configured but was not loaded`);
-      const settings: TargetSettings = targetOptions(config, name);
+      const options: TargetSettings = targetOptions(config, name);
+      const clicks = clicksUrl(config, name, options, environment);
+      const settings: TargetSettings = clicks === null ? options : { ...options, clicks_url: clicks };
       return [name, { target: redactCredentials(open(logger), settings), settings }];
     }),
   );

@@ -1,3 +1,4 @@
+import type { MessagePlace } from '@angelia/chats';
 import type { Chunk } from '../text/cut/chunk.ts';
 
 /**
@@ -25,9 +26,45 @@ export interface Target {
   send(request: SendRequest): Promise<SendResult>;
   /** Replaces the message that `receipt` names with the chunk. Left out: the platform cannot edit. */
   edit?(request: SendRequest, receipt: string): Promise<EditResult>;
+  /**
+   * The platform shows `OutputMessage.buttons`, at most this many, with labels of at most this many UTF-16 units, and its
+   * clicks come back. Left out: a question has its choices as text and a link.
+   */
+  readonly buttons?: ButtonLimits;
+  /**
+   * A click calls an address that the message names: `clicks_url` of the settings, which is there if the platform can reach
+   * it. Without it there are no buttons.
+   */
+  readonly clicksNeedUrl?: true;
+  /** Where the message that `receipt` names stands, for replies to it. Left out or null: nobody can reply to it there. */
+  placeOf?(receipt: string, address: TargetAddress): DeliveredPlace | null;
+  /** The message of a question is edited once it is closed, also if it had no buttons: whoever comes later reads the outcome. */
+  readonly showsClosed?: true;
+  /**
+   * Shows for some seconds that an answer is being written. Best effort: if it rejects, this run shows it no more. Left out:
+   * the platform has no such thing.
+   */
+  typing?(request: Pick<SendRequest, 'address' | 'settings' | 'window'>): Promise<void>;
+  /**
+   * Sends a file in place of the chunk. Left out: files are not sent there (`files.deliver` in the check of chats in
+   * libs/config).
+   */
+  sendFile?(request: SendRequest, file: OutboundFile): Promise<SendResult>;
   /** Is the chunk there already? Asked before a resend when the outcome of an earlier attempt is unknown. */
   lookUp?(request: SendRequest): Promise<LookUpResult>;
   close(): Promise<void>;
+}
+
+export interface OutboundFile {
+  /** Without directories, quotes and control characters. */
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface ButtonLimits {
+  readonly most: number;
+  readonly labelLength: number;
 }
 
 /** The output, taken from its recorded event and `session.created` and nowhere else (written-before-sent). */
@@ -41,6 +78,23 @@ export interface OutputMessage {
   readonly title: string;
   /** Markdown, as the agent wrote it. */
   readonly text: string;
+  /**
+   * Choices of a question, or the decisions about a request. Only if clicks come back from this target (`chats` in the
+   * config); else the text has a link. They belong to the last chunk. An edit without them takes them away.
+   */
+  readonly buttons?: readonly MessageButton[];
+}
+
+export interface MessageButton {
+  readonly label: string;
+  /** What the click brings back (buttonData of libs/chats). */
+  readonly data: string;
+  readonly style?: 'primary' | 'danger';
+}
+
+export interface DeliveredPlace extends MessagePlace {
+  /** The platform's id of the message, as its updates spell it. */
+  readonly message: string;
 }
 
 export interface OutboundMessage extends OutputMessage {
@@ -120,6 +174,8 @@ export type SendResult =
       readonly reason: string;
       readonly retryAfterSeconds?: number;
       readonly scope?: WaitScope;
+      /** The platform was not asked: this says nothing about whether it is up. */
+      readonly ours?: true;
     }
   /** The request went out and no readable answer came: it may have been taken. */
   | { readonly kind: 'unknown'; readonly reason: string }

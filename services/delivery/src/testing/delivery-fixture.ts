@@ -22,6 +22,10 @@ export interface SenderOptions {
   readonly sessions?: Sessions;
   readonly limits?: Partial<DispatcherLimits>;
   readonly targets?: (targets: Targets) => Targets;
+  /** The platforms with a chat in the config. */
+  readonly chats?: readonly string[];
+  /** What watchers answer. Default: none does. */
+  readonly askWatcher?: DeliveryProcess['bus']['request'];
   /** The environment variables. */
   readonly env?: Record<string, string>;
 }
@@ -30,6 +34,9 @@ interface NewSession {
   readonly deliver: DeliveryTarget;
   readonly fallback?: DeliveryTarget;
   readonly interim?: 'message' | 'edit' | 'off';
+  readonly deliverFiles?: { max_bytes: number; types: string[] };
+  /** Who has its directory. */
+  readonly watcher?: string;
 }
 
 /** A log with sessions, and delivery services without their transport: to the log, they look like replicas. */
@@ -93,7 +100,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       // Longer than a busy machine needs: a request without an answer would be sent again, marked.
       delivery: { retry_schedule_seconds: [0.05, 0.1], request_timeout_seconds: 10, ...options.delivery },
     });
-    const targets = openTargets(config, logger, adapters);
+    const targets = openTargets(config, logger, adapters, { host: '127.0.0.1', port: 8644 });
     opened.push(targets);
     const settings: DeliverySettings = {
       targets: options.targets?.(targets) ?? targets,
@@ -101,6 +108,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       policy: config.delivery,
       answerLinks: null,
       linksAreLocal: false,
+      chats: new Set(options.chats ?? []),
     };
     return { loaded: { config } as LoadedConfig, settings };
   };
@@ -111,7 +119,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       if (executed.status !== 'appended') throw new Error(`${command.type}: ${JSON.stringify(executed)}`);
     }
   };
-  const running: DeliveryFixture['running'] = async ({ deliver, fallback, interim = 'message' }) => {
+  const running: DeliveryFixture['running'] = async ({ deliver, fallback, interim = 'message', ...more }) => {
     const id = newSessionId();
     await put(
       id,
@@ -125,6 +133,7 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
         deliver,
         fallbackTarget: fallback ?? null,
         interim,
+        ...more,
         input: 'hello',
       },
       { type: 'start-run', generation: 1, turn: 1, runner: 'r', resumed: false, attempt: 1, takeover: false },
@@ -148,12 +157,14 @@ export async function openDeliveryFixture(): Promise<DeliveryFixture> {
       const startedAt = Date.now();
       const context: DeliveryProcess = {
         sessions: options.sessions ?? sessions,
+        streams: log.streams,
         holder: holderId(options.name ?? 'delivery', options.incarnation ?? 'b'),
         logger,
         clock: systemClock,
         random: () => 0.5,
         startedAt: () => startedAt,
         unrecorded: new Set(),
+        bus: { request: options.askWatcher ?? (async () => null) },
       };
       const live = new LiveConfig(loaded, settings, { close: ({ targets }) => void targets.close() });
       const dispatcher = new DeliveryDispatcher(context, live, log.sendRates, {

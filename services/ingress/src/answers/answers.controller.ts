@@ -34,8 +34,11 @@ export class AnswersController {
     await answering(request, reply, async (asPage) => {
       const { question } = await this.#open(token);
       if (asPage) return sendPage(reply, 200, questionPage(question));
-      const { question: text, choices, deadline } = question;
-      reply.code(200).header('cache-control', 'no-store').send({ question: text, choices, deadline });
+      const { question: text, choices, deadline, sessionId: session_id, title, route, agent } = question;
+      reply
+        .code(200)
+        .header('cache-control', 'no-store')
+        .send({ question: text, choices, deadline, session_id, title, route, agent });
     });
   }
 

@@ -104,16 +104,20 @@ async function events(id: string) {
 const lastType = async (id: string) => (await events(id)).at(-1)?.type;
 
 describe('the link of a question', () => {
-  it('opens a page with the question and its choices, without a token', async () => {
-    const { id, url } = await ask({ question: 'Red or\nblue?', choices: ['Red', 'Blue'] });
+  it('opens a page with the question, its choices, who asks and for which session, without a token', async () => {
+    const { id, url } = await ask({ question: '**Red** or\nblue?', choices: ['Red', 'Blue'] });
     const { status, headers, text } = await get(url, { accept: 'text/html,*/*' });
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(text).toContain('About hello');
-    expect(text).toContain('Red or\nblue?');
-    expect(text.match(/<input type="radio" name="answer" value="(Red|Blue)" required>/g)).toHaveLength(2);
+    expect(text).toContain('<strong>Red</strong> or<br>blue?');
+    expect(text).toContain(`session ${id}`);
+    expect(text).toContain(
+      'Agent <strong><bdi>default</bdi></strong> (route <strong><bdi>hook</bdi></strong>)',
+    );
+    expect(text.match(/<input type="radio" name="answer" value="(Red|Blue)">/g)).toHaveLength(2);
     expect(text).toContain('2030-01-02 03:04 UTC');
-    expect(text).not.toContain('<textarea');
+    expect(text).toContain('<textarea id="other" name="other"');
     // Chat programs open links before people do.
     await get(url);
     expect(await lastType(id)).toBe('clarification.requested');
@@ -141,6 +145,18 @@ describe('the link of a question', () => {
     expect((await events(id)).length).toBe(before);
   });
 
+  it('takes free text beside its choices, and nothing at all is no answer', async () => {
+    const { id, url } = await ask({ choices: ['Red', 'Blue'] });
+    const empty = await submit(url, { other: ' ' });
+    expect(empty.status).toBe(400);
+    expect(empty.text).toContain('Please give an answer.');
+    expect((await submit(url, { answer: 'Red', other: 'Green, please' })).status).toBe(202);
+    expect((await events(id)).at(-1)?.data).toMatchObject({ answer: 'Green, please', by: 'link' });
+    const chosen = await ask({ choices: ['Red', 'Blue'] });
+    expect((await submit(chosen.url, { answer: 'Red', other: '' })).status).toBe(202);
+    expect((await events(chosen.id)).at(-1)?.data).toMatchObject({ answer: 'Red' });
+  });
+
   it('takes free text if there are no choices, and JSON from programs', async () => {
     const first = await ask();
     expect((await get(first.url)).text).toContain('<textarea id="answer" name="answer"');
@@ -153,6 +169,10 @@ describe('the link of a question', () => {
       question: 'Which one?',
       choices: ['a'],
       deadline: '2030-01-02T03:04:05.000Z',
+      session_id: second.id,
+      title: 'About hello',
+      route: 'hook',
+      agent: 'default',
     });
     const posted = await postJson(second.url, { answer: 'none of them' });
     expect(posted).toEqual({ status: 202, body: { session_id: second.id } });
@@ -167,7 +187,7 @@ describe('the link of a question', () => {
     expect(empty.status).toBe(400);
     expect(empty.text).toContain('role="alert"');
     expect(empty.text).toContain('<textarea');
-    expect((await submit(url, { other: 'x' })).status).toBe(400);
+    expect((await submit(url, { unknown: 'x' })).status).toBe(400);
     expect(await postJson(url, { answer: 7 })).toMatchObject({ status: 400 });
     expect(await lastType(id)).toBe('clarification.requested');
     expect((await submit(url, { answer: 'x' })).status).toBe(202);

@@ -5,7 +5,7 @@ export const givenAnswer = component(
   'Answer',
   z.preprocess(
     // `text` works too, as in a message to a session, so that clients need to know only one of them.
-    (body) => (isTextOnly(body) ? { answer: body.text } : body),
+    (body) => (isTextOnly(body) ? { answer: body.text } : withoutOther(body)),
     z.strictObject({
       answer: z
         .string({ error: 'give an answer' })
@@ -19,12 +19,23 @@ function isTextOnly(body: unknown): body is { text: unknown } {
   return typeof body === 'object' && body !== null && 'text' in body && !('answer' in body);
 }
 
+/** The form of the page has a field for another answer beside its choices. What is written there counts. */
+function withoutOther(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('other' in body)) return body;
+  const { other, ...rest } = body;
+  return typeof other === 'string' && /\S/.test(other) ? { ...rest, answer: other } : rest;
+}
+
 const question = component(
   'Question',
   z.object({
     question: z.string(),
-    choices: z.array(z.string()).describe('empty: any text is an answer'),
+    choices: z.array(z.string()).describe('empty: any text is an answer. Else any other text is one, too'),
     deadline: z.iso.datetime(),
+    session_id: z.uuid(),
+    title: z.string().describe('of the session'),
+    route: z.string(),
+    agent: z.string().describe('who asks'),
   }),
 );
 

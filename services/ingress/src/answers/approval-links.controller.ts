@@ -1,5 +1,5 @@
 import { type AnswerLinks, type QuestionName, SESSIONS } from '@angelia/service-kit';
-import { decide, mayDecide } from '@angelia/session';
+import { decide, mayDecide, shownArguments } from '@angelia/session';
 import { type Loaded, SESSION_ID, type Sessions, withSpan } from '@angelia/sessions';
 import { Body, Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import { SpanKind } from '@opentelemetry/api';
@@ -123,10 +123,13 @@ function approvalJson({ id, state }: Loaded, { request }: Approval): ApprovalJso
     id: request.approval_id,
     session_id: id,
     title: state.created?.title ?? '',
+    route: state.created?.route ?? '',
     agent: state.created?.agent ?? '',
     tool: request.tool,
     arguments: request.arguments,
+    shown: { ...shownArguments(request.tool, request.arguments) },
     digest: request.digest,
+    approvers: request.approvers,
     expires_at: request.expires_at,
   };
 }

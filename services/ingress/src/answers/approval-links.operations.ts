@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { newDecision } from '../api/approvals/approvals.operations.ts';
+import { newDecision, shown } from '../api/approvals/approvals.operations.ts';
 import { answer, component, operation } from '../http/operation.ts';
 
 const approval = component(
@@ -8,12 +8,15 @@ const approval = component(
     id: z.string(),
     session_id: z.uuid(),
     title: z.string(),
+    route: z.string(),
     agent: z.string(),
     tool: z.string(),
     arguments: z
       .string()
       .describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
+    shown: shown.describe('the arguments for a person: characters that hide or turn text around are codes'),
     digest: z.string(),
+    approvers: z.array(z.string()).describe('who may decide besides the API; empty: whoever has the link'),
     expires_at: z.iso.datetime(),
   }),
 );

@@ -1,15 +1,18 @@
 import { hash } from 'node:crypto';
-import { shownArguments } from '@angelia/session';
 import type { FastifyReply } from 'fastify';
 import type { ApprovalJson } from './approval-links.operations.ts';
 import type { Question } from './question.ts';
+import { markdownHtml } from './text/markdown-html.ts';
+import { escaped, foreign, visibleText } from './text/visible-text.ts';
 
 /** Readable in every browser and screen reader: no script, one style sheet, system fonts, dark mode if preferred. */
 const STYLE = `:root{color-scheme:light dark}
 body{font:1.125rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.25rem}pre{border:1px solid;border-radius:.5rem;padding:1rem}.question,pre{white-space:pre-wrap;overflow-wrap:anywhere}
+h1{font-size:1.25rem}body,pre{overflow-wrap:anywhere}pre,.plain{white-space:pre-wrap}
+pre{border:1px solid;border-radius:.5rem;padding:1rem}blockquote{margin-left:0;padding-left:1rem;border-left:3px solid}
+table{border-collapse:collapse}th,td{border:1px solid;padding:.25rem .5rem;text-align:left}
 fieldset{border:1px solid;border-radius:.5rem;padding:1rem;margin:0}
-label{display:block;padding:.5rem 0;overflow-wrap:anywhere}
+label{display:block;padding:.5rem 0}
 textarea{font:inherit;width:100%;box-sizing:border-box}
 button{font:inherit;padding:.5rem 1.5rem;margin-top:1rem}`;
 
@@ -33,17 +36,21 @@ export function sendPage(reply: FastifyReply, status: number, html: string): voi
 }
 
 export function questionPage(question: Question, problem: string | null = null): string {
-  const { choices } = question;
-  const field =
+  const { choices, title } = question;
+  const other = choices.length > 0 ? 'other' : 'answer';
+  const choose =
     choices.length > 0
-      ? `<fieldset><legend>Choose one</legend>${choices.map(choiceField).join('')}</fieldset>`
-      : '<label for="answer">Your answer</label><textarea id="answer" name="answer" rows="5" required autofocus></textarea>';
+      ? `<fieldset><legend>Choose one</legend>${choices.map(choiceField).join('')}</fieldset>\n`
+      : '';
+  const label =
+    choices.length > 0 ? 'Or write another answer, which counts instead of a choice' : 'Your answer';
   return page(
-    question.title,
-    `<h1>${escaped(question.title)}</h1>
-<p class="question">${escaped(question.question)}</p>
+    `Question: ${title}`,
+    `<h1>${foreign(title === '' ? 'A question' : title)}</h1>
+${whoAsks(question)}
+${markdownHtml(question.question)}
 ${problem === null ? '' : `<p role="alert"><strong>${escaped(problem)}</strong></p>\n`}<form method="post">
-${field}
+${choose}<label for="${other}">${label}</label><textarea id="${other}" name="${other}" rows="${choices.length > 0 ? 2 : 5}"${choices.length > 0 ? '' : ' required autofocus'}></textarea>
 <button type="submit">Send</button>
 </form>
 <p><small>Until <time datetime="${escaped(question.deadline)}">${escaped(readable(question.deadline))}</time>. This link can be used once.</small></p>`,
@@ -54,23 +61,27 @@ ${field}
 export function approvalPage(
   request: ApprovalJson & { readonly rule: { readonly match: string | null } },
 ): string {
-  const { tool, agent, title, session_id: session, rule } = request;
-  const { command, others } = shownArguments(tool, request.arguments);
+  const { tool, title, rule, approvers } = request;
+  const { command, others } = request.shown;
   const later =
     rule.match === null
-      ? `every call of ${tool} that its policy asks about`
-      : `every call of ${tool} that matches ${rule.match}`;
-  const shown = [command, others].flatMap((text) => (text === null ? [] : [`<pre>${escaped(text)}</pre>`]));
+      ? `every call of <code>${foreign(tool)}</code> that its policy asks about`
+      : `every call of <code>${foreign(tool)}</code> that matches <code>${foreign(rule.match)}</code>` +
+        (command === null ? '' : ' and goes on with no other command');
+  // Letters of a script that is written from the right would turn the rest of a command around.
+  const shown = [command, others].flatMap((text) =>
+    text === null ? [] : [`<pre><bdo dir="ltr">${escaped(text)}</bdo></pre>`],
+  );
   return page(
     `Approval: ${title}`,
-    `<h1>May it run <code>${escaped(tool)}</code>?</h1>
+    `<h1>May it run <code>${foreign(tool)}</code>?</h1>
 ${shown.join('\n')}
-<p>Agent <strong>${escaped(agent)}</strong> asks, for <strong>${escaped(title)}</strong><br><small>session ${escaped(session)}</small></p>
-<form method="post">
+${whoAsks({ ...request, sessionId: request.session_id })}
+${approvers.length === 0 ? '' : `<p><small>May decide: ${approvers.map(foreign).join(', ')}</small></p>\n`}<form method="post">
 <input type="hidden" name="digest" value="${escaped(request.digest)}">
 <fieldset><legend>If you approve, it is for</legend>
 <label><input type="radio" name="scope" value="once" checked> this call</label>
-<label><input type="radio" name="scope" value="session"> this session: ${escaped(later)}</label>
+<label><input type="radio" name="scope" value="session"> this session: ${later}</label>
 </fieldset>
 <label for="reason">Reason, which the agent reads if you deny</label><textarea id="reason" name="reason" rows="2" maxlength="2000"></textarea>
 <button type="submit" name="decision" value="approve">Approve</button>
@@ -80,12 +91,21 @@ ${shown.join('\n')}
   );
 }
 
+function whoAsks(asked: {
+  readonly agent: string;
+  readonly route: string;
+  readonly title: string;
+  readonly sessionId: string;
+}): string {
+  return `<p>Agent <strong>${foreign(asked.agent)}</strong> (route <strong>${foreign(asked.route)}</strong>) asks, for <strong>${foreign(asked.title)}</strong><br><small>session ${escaped(asked.sessionId)}</small></p>`;
+}
+
 export function messagePage(heading: string, text: string): string {
   return page(heading, `<h1>${escaped(heading)}</h1>\n<p>${escaped(text)}</p>`);
 }
 
 function choiceField(choice: string): string {
-  return `<label><input type="radio" name="answer" value="${escaped(choice)}" required> ${escaped(choice)}</label>`;
+  return `<label><input type="radio" name="answer" value="${escaped(choice)}"> ${foreign(choice)}</label>`;
 }
 
 function page(title: string, body: string): string {
@@ -94,7 +114,7 @@ function page(title: string, body: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
+<title>${escaped(visibleText(title))}</title>
 <style>${STYLE}</style>
 </head>
 <body>
@@ -109,16 +129,4 @@ ${body}
 /** `2026-11-16 07:20 UTC`: the reader may be in any time zone, and without a script the page does not know which. */
 function readable(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

@@ -4,7 +4,10 @@ import type { Loaded } from '@angelia/sessions';
 
 export interface Question {
   readonly clarificationId: string;
+  readonly sessionId: string;
   readonly title: string;
+  readonly route: string;
+  readonly agent: string;
   readonly question: string;
   readonly choices: readonly string[];
   readonly deadline: string;
@@ -12,7 +15,7 @@ export interface Question {
 }
 
 /** The question that a link names, as it is in the log now; null if there is none (any more). */
-export function questionIn({ events, state }: Loaded, { output }: QuestionName): Question | null {
+export function questionIn({ id, events, state }: Loaded, { output }: QuestionName): Question | null {
   // Streams are read from version 1 and have no gaps.
   const asked = events[output - 1];
   if (asked?.type !== 'clarification.requested' || state.created === null) return null;
@@ -24,7 +27,10 @@ export function questionIn({ events, state }: Loaded, { output }: QuestionName):
   );
   return {
     clarificationId: data.clarification_id,
+    sessionId: id,
     title: state.created.title,
+    route: state.created.route,
+    agent: state.created.agent,
     question: data.question,
     choices: data.choices,
     deadline: data.deadline,

@@ -28,7 +28,8 @@ export const cursor = z
   .optional()
   .describe('opaque: `next_cursor` of the previous page');
 
-export const routeName = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a route');
+/** Sessions of a chat have the route `chat:<name>`. */
+export const routeName = z.string().regex(/^(?:chat:)?[a-z0-9][a-z0-9_-]{0,62}$/, 'give the name of a route');
 
 /** Of a filter. Postgres stores neither of the refused ones, and answers them with an error instead of no rows. */
 export const searchText = z

@@ -29,7 +29,8 @@ type WebhookPost = FastifyRequest<{ Params: { route: string } }>;
 @Injectable()
 export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
   readonly #context: WebhookContext;
-  readonly #budget: BodyBudget;
+  /** Of bodies from senders that are not authenticated yet, also those of chats. */
+  readonly budget: BodyBudget;
 
   constructor(
     @Inject(HttpAdapterHost) private readonly adapter: HttpAdapterHost,
@@ -42,8 +43,8 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
     @Inject(CONFIG) private readonly config: RunningConfig<IngressSettings>,
   ) {
     this.#context = { routes, sessions, keyedSessions, bus, logger, warnings: new RouteWarnings(logger) };
-    this.#budget = new BodyBudget(bodyLimits(config.current));
-    config.onTaken((taken) => this.#budget.setLimits(bodyLimits(taken)));
+    this.budget = new BodyBudget(bodyLimits(config.current));
+    config.onTaken((taken) => this.budget.setLimits(bodyLimits(taken)));
   }
 
   onModuleInit(): void {
@@ -56,7 +57,7 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
         readBody(
           payload,
           {
-            budget: this.#budget,
+            budget: this.budget,
             network: () => clientNetworkOf(request.ip),
             limit: this.config.current.limits.max_body_bytes,
           },
@@ -103,7 +104,7 @@ export class WebhookEndpoint implements OnModuleInit, OnModuleDestroy {
   }
 
   onModuleDestroy(): void {
-    this.#budget.close();
+    this.budget.close();
   }
 
   #refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

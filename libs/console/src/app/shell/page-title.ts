@@ -2,9 +2,9 @@ import { useEffect } from 'react';
 import icon from './icon.svg';
 
 let view = '';
-let openQuestions = 0;
+let openRequests = 0;
 
-/** The title of the tab: the view, and how many questions wait for a person. */
+/** The title of the tab: the view, and how many questions and approvals wait for a person. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     view = title;
@@ -12,18 +12,18 @@ export function usePageTitle(title: string): void {
   }, [title]);
 }
 
-/** Called with the number of open questions, whatever view is shown. */
-export function showOpenQuestions(count: number): void {
-  if (count === openQuestions) return;
-  openQuestions = count;
+/** Called with the number of open questions and approvals, whatever view is shown. */
+export function showOpenRequests(count: number): void {
+  if (count === openRequests) return;
+  openRequests = count;
   show();
 }
 
 function show(): void {
   const name = view === '' ? 'Angelia' : `${view} · Angelia`;
-  document.title = openQuestions === 0 ? name : `(${openQuestions}) ${name}`;
+  document.title = openRequests === 0 ? name : `(${openRequests}) ${name}`;
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
-  const wanted = openQuestions === 0 ? icon : iconWith(openQuestions);
+  const wanted = openRequests === 0 ? icon : iconWith(openRequests);
   if (link !== null && link.getAttribute('href') !== wanted) link.href = wanted;
 }
 

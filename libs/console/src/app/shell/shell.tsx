@@ -11,16 +11,16 @@ import { useHotkeys } from '../keyboard/use-hotkeys.ts';
 import { Palette } from '../palette/palette.tsx';
 import { setPreferences, usePreferences } from '../preferences/preferences.ts';
 import { DESTINATIONS, type Destination } from './navigation.ts';
-import { useOpenQuestions } from './open-questions.ts';
-import { showOpenQuestions } from './page-title.ts';
+import { useOpenRequests } from './open-requests.ts';
+import { showOpenRequests } from './page-title.ts';
 
 /** What every view is in: the navigation, the palette and the help. */
 export function Shell() {
   const [opened, setOpened] = useState<'palette' | 'help' | 'more' | null>(null);
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
-  const questions = useOpenQuestions();
-  useEffect(() => showOpenQuestions(questions), [questions]);
+  const waiting = useOpenRequests();
+  useEffect(() => showOpenRequests(waiting), [waiting]);
   useHotkeys({
     '?': () => setOpened('help'),
     'mod+k': () => setOpened('palette'),
@@ -33,7 +33,7 @@ export function Shell() {
       main.current?.focus({ preventScroll: true });
     setOpened(null);
   }, [pathname]);
-  const badge = (to: Destination['to']) => (to === '/inbox' ? questions : 0);
+  const badge = (to: Destination['to']) => (to === '/inbox' ? waiting : 0);
   return (
     <div className="shell">
       <a className="skip-link" href="#main">

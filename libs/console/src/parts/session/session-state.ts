@@ -25,7 +25,11 @@ export function sessionState({ status, waiting_for, outcome }: HasState): {
     case 'running':
       return { tone: 'busy', text: 'Running' };
     case 'waiting':
-      return { tone: 'wait', text: waiting_for === null ? 'Waiting' : `Waiting for a ${waiting_for}` };
+      if (waiting_for === null) return { tone: 'wait', text: 'Waiting' };
+      return {
+        tone: 'wait',
+        text: `Waiting for ${waiting_for === 'approval' ? 'an' : 'a'} ${waiting_for}`,
+      };
     case 'ended':
       return { tone: OUTCOMES[outcome ?? ''] ?? 'calm', text: capital(outcome ?? 'ended') };
   }

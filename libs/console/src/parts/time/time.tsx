@@ -25,3 +25,14 @@ function SoFar({ from }: { readonly from: number }) {
   const now = useNow();
   return <span>{duration(Math.max(0, now - from))}</span>;
 }
+
+/** How long until then, to the second. */
+export function Countdown({ until }: { readonly until: number }) {
+  const { zone } = usePreferences();
+  const left = until - useNow();
+  return (
+    <time dateTime={new Date(until).toISOString()} title={exactTime(until, zone)}>
+      {left > 0 ? `in ${duration(left)}` : 'now'}
+    </time>
+  );
+}

@@ -5,6 +5,7 @@ const VIEWS: Readonly<Record<string, string>> = {
   '/v1/webhooks': '/webhooks',
   '/v1/dead-letters': '/deliveries',
   '/v1/questions': '/inbox',
+  '/v1/approvals': '/inbox',
 };
 
 /** The address of the view for a call such as `/v1/sessions?status=waiting`: the filters have the same names. */

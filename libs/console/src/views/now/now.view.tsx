@@ -64,6 +64,7 @@ function Overview({ overview }: { readonly overview: Schema['Overview'] }) {
           <Figure name="Running" figure={sessions.running} tone="busy" />
           <Figure name="Queued" figure={sessions.queued} tone="calm" />
           <Figure name="Waiting for a person" figure={sessions.waiting_for.person} tone="wait" />
+          <Figure name="Waiting for an approval" figure={sessions.waiting_for.approval} tone="wait" />
           <Figure name="Waiting for a model" figure={sessions.waiting_for.model} tone="wait" />
           <Figure name="Waiting for a process" figure={sessions.waiting_for.process} tone="calm" />
         </ul>

@@ -29,7 +29,8 @@ CREATE TABLE :views.sessions (
   delivery_id text COLLATE "C" NOT NULL,
   tokens bigint NOT NULL,
   waiting_for text COLLATE "C",
-  waiting_since timestamptz
+  waiting_since timestamptz,
+  continues text COLLATE "C"
 ) WITH (
   fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, vacuum_index_cleanup = on
 );
@@ -55,6 +56,8 @@ CREATE INDEX sessions_failure ON :views.sessions (failure, session_id) WHERE set
 -- Most sessions succeed: those are found fast by any other index.
 CREATE INDEX sessions_outcome ON :views.sessions (outcome, session_id) WHERE settled AND outcome <> 'succeeded';
 CREATE INDEX sessions_delivery ON :views.sessions (delivery_id, session_id) WHERE settled;
+-- What continues a session. Only continuations are in it.
+CREATE INDEX sessions_continues ON :views.sessions (continues, session_id) WHERE settled AND continues IS NOT NULL;
 
 -- What ended lately, minute by minute (diagnostics/overview.ts). Once per session, like the indexes above.
 CREATE INDEX sessions_ended ON :views.sessions (ended_at) WHERE settled;

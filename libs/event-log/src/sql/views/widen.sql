@@ -8,4 +8,5 @@ ALTER TABLE :views.sessions
   ADD COLUMN IF NOT EXISTS delivery_id text COLLATE "C",
   ADD COLUMN IF NOT EXISTS tokens bigint,
   ADD COLUMN IF NOT EXISTS waiting_for text COLLATE "C",
-  ADD COLUMN IF NOT EXISTS waiting_since timestamptz;
+  ADD COLUMN IF NOT EXISTS waiting_since timestamptz,
+  ADD COLUMN IF NOT EXISTS continues text COLLATE "C";

@@ -57,6 +57,36 @@ async function has<T extends EventType>(id: SessionId, type: T, times = 1): Prom
   });
 }
 
+/** A runner that is gone has claimed it, and its model asked for this call. */
+async function claimed(id: SessionId, args: object) {
+  const commands = [
+    {
+      type: 'start-run',
+      generation: 1,
+      turn: 1,
+      runner: 'dead#1',
+      resumed: false,
+      attempt: 1,
+      takeover: false,
+    },
+    {
+      type: 'record-model-response',
+      generation: 1,
+      step: 1,
+      model: 'main',
+      text: '',
+      toolCalls: [{ id: 'call_1', name: toAll.name, arguments: JSON.stringify(args) }],
+      finishReason: 'tool-calls',
+      usage: { input_tokens: 1, output_tokens: 1 },
+    },
+  ] as const;
+  for (const command of commands) {
+    const executed = await world.sessions.execute(id, ({ state }) => decide(state, command));
+    expect(executed.status).toBe('appended');
+  }
+  return world.sessions.load(id);
+}
+
 async function decided(id: SessionId, decision: 'approve' | 'deny', over: object = {}): Promise<void> {
   const executed = await world.sessions.execute(id, ({ state }) =>
     decide(state, {
@@ -128,6 +158,44 @@ describe('a call that the policy asks about', () => {
     });
     expect(await has(id, 'run.started', 2)).toMatchObject({ resumed: false });
     expect(toolRows()).toEqual([`${send.name} did it`]);
+  });
+
+  it('does not run if other arguments were approved than those of the model, and the model is told', async () => {
+    const send = tool('mcp__chat__send');
+    await given(send);
+    const id = await create();
+    const runner = world.runner('a');
+    // As nobody who goes through `decide` could write it: the request shows something else than what would run.
+    const written = '{"to":"all","text":"something else"}';
+    const { state } = await claimed(id, { to: 'all', text: 'harmless' });
+    const executed = await world.sessions.execute(id, () => ({
+      ok: true,
+      events: [
+        {
+          type: 'approval.requested',
+          data: {
+            generation: state.generation,
+            turn: 1,
+            approval_id: `${id}.1`,
+            call_id: 'call_1',
+            tool: send.name,
+            arguments: written,
+            digest: digestOfArguments(written),
+            rule: { tool: 'mcp__*', match: '*"to":"all"*' },
+            approvers: [],
+            expires_at: new Date(Date.now() + 600_000).toISOString(),
+          },
+        },
+      ],
+    }));
+    expect(executed.status).toBe('appended');
+    await decided(id, 'approve');
+    model.next(says('then not'));
+    await runner.checkSession(id);
+    await has(id, 'session.ended');
+    expect(send.ran).toEqual([]);
+    expect(await world.types(id)).not.toContain('tool.started');
+    expect(toolRows()).toEqual([expect.stringContaining('not those that were approved')]);
   });
 
   it('that is denied does not run, and the model reads the reason', async () => {

@@ -18,6 +18,11 @@ const GO_ON =
   '[Your answer was cut off by the limit of its length. Go on exactly where it stopped, in the middle of the word if ' +
   'need be. Repeat nothing, and do not mention the interruption.]';
 
+/** For sessions whose answers bring files along. Only `terminal` writes any. */
+const FILES_NOTE =
+  'Your answer can bring along up to four files of your working directory. Name each with a Markdown link to its relative ' +
+  'path, such as [report](report.csv) or ![plot](out/plot.png).';
+
 /**
  * What the model is given: the agent's system prompt, the route's skills, what MCP servers say about their tools, a note about foreign text, a note if the run
  * was resumed, and the recorded conversation. The session names the skills; their text is what the files say now.
@@ -43,6 +48,9 @@ export function renderPrompt(
       agent.system,
       ...skills,
       ...aboutTools,
+      ...(state.created?.deliverFiles !== undefined && tools.some(({ name }) => name === 'terminal')
+        ? [FILES_NOTE]
+        : []),
       ...aboutFences(state, rows, tools),
       ...(note === null ? [] : [note]),
     ].join('\n\n'),

@@ -12,6 +12,7 @@ import {
 } from '@angelia/session';
 import { isTracing, type Loaded, withinTrace } from '@angelia/sessions';
 import { abortable } from '@angelia/waiting';
+import { nestsTooDeep } from '../../models/nesting.ts';
 import type { Run } from '../../run/claimed-run.ts';
 import { traceOfCall } from '../../run/run-trace.ts';
 import { processTool } from '../../tools/background-process.ts';
@@ -164,6 +165,7 @@ function parsedArguments(written: string): { readonly args: unknown } | { readon
   try {
     // Some models write nothing if a call has no arguments.
     const args: unknown = written.trim() === '' ? {} : JSON.parse(written);
+    if (nestsTooDeep(args)) return { problem: 'The arguments nest too deep.' };
     if (typeof args === 'object' && args !== null && !Array.isArray(args)) return { args };
     return { problem: 'The arguments must be a JSON object.' };
   } catch (error) {

@@ -32,7 +32,7 @@ export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
   /** It changes nothing (a look-up): no answer means not done, never unknown. */
   readonly safe?: boolean;
 }

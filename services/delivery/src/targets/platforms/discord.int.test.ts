@@ -37,7 +37,7 @@ const answered = (status: number, body: unknown, headers = {}) => ({
 
 it('sends to the channel, or to the thread, with a nonce of its own and without a ping', async () => {
   const first = request('@everyone <@123> **a**');
-  expect(await target.send(first)).toEqual({ kind: 'taken', receipt: '1001/900000000000000001' });
+  expect(await target.send(first)).toEqual({ kind: 'taken', receipt: '1001/9000000000000000001' });
   await target.send(request('b', { channel_id: '1001', thread_id: '2002' }));
   expect(discord.requests[0]?.body).toEqual({
     content: '@everyone \\<@123> **a**',
@@ -103,8 +103,69 @@ describe('an answer of Discord', () => {
 
   it('for a deleted message says that it is gone', async () => {
     await target.send(request('working'));
-    discord.delete('900000000000000001');
-    expect(await target.edit?.(request('x'), '1001/900000000000000001')).toMatchObject({ kind: 'gone' });
+    discord.delete('9000000000000000001');
+    expect(await target.edit?.(request('x'), '1001/9000000000000000001')).toMatchObject({ kind: 'gone' });
     expect(await target.edit?.(request('x'), 'nonsense')).toMatchObject({ kind: 'gone' });
   });
+});
+
+describe('buttons', () => {
+  const buttons = Array.from({ length: 7 }, (_, index) => ({
+    label: `Choice ${index}`,
+    data: `a1.AZNaPH4bfMCKT50fLjpLXA.7.choice-${index}`,
+  }));
+  const question = (over: object = {}) => {
+    const settings = { bot_token: token, api_base: `${discord.url}/api/v10` };
+    const message = outputMessage('Which one?', { type: 'clarification', buttons, ...over });
+    const [first] = requestsFor({ target, settings, to: { channel_id: '1001' } }, message);
+    if (first === undefined) throw new Error('no chunk');
+    return first;
+  };
+
+  it('stand in rows of five below the end of the text', async () => {
+    await target.send(question());
+    const [message] = discord.messages;
+    expect(message?.buttons.map(({ label }) => label)).toEqual(buttons.map(({ label }) => label));
+    expect(discord.requests[0]?.body).toMatchObject({
+      components: [
+        {
+          type: 1,
+          components: Array.from({ length: 5 }, () => expect.objectContaining({ type: 2, style: 2 })),
+        },
+        { type: 1, components: [{ custom_id: buttons[5]?.data }, { custom_id: buttons[6]?.data }] },
+      ],
+    });
+    const first = question({ buttons: [{ label: 'No', data: 'x', style: 'danger' }] });
+    await target.send({ ...first, count: 2 });
+    expect(discord.messages[1]?.buttons).toEqual([]);
+    await target.send({ ...first, idempotencyKey: 'the last one' });
+    expect(discord.messages[2]?.buttons).toMatchObject([{ label: 'No', style: 4 }]);
+  });
+
+  it('are gone after an edit without them', async () => {
+    const sent = await target.send(question());
+    const receipt = sent.kind === 'taken' ? (sent.receipt ?? '') : '';
+    expect(await target.edit?.(request('Anna chose the first one.'), receipt)).toMatchObject({
+      kind: 'taken',
+    });
+    expect(discord.messages[0]).toMatchObject({ content: 'Anna chose the first one.', buttons: [] });
+  });
+});
+
+it('a message stands in the channel that took it, which may be a thread', () => {
+  const place = (to: object) =>
+    target.placeOf?.('2002/77', { to: { ...to }, untrusted: false, untrustedHost: false });
+  expect(place({ channel_id: '2002' })).toEqual({
+    platform: 'discord',
+    chat: '2002',
+    thread: null,
+    message: '77',
+  });
+  expect(place({ channel_id: '1001', thread_id: '2002' })).toMatchObject({ chat: '2002', thread: '2002' });
+  expect(target.placeOf?.('nonsense', { to: {}, untrusted: false, untrustedHost: false })).toBeNull();
+});
+
+it('shows that it is typing', async () => {
+  await target.typing?.(request('x', { channel_id: '1001', thread_id: '2002' }));
+  expect(discord.typing).toEqual(['2002']);
 });

@@ -8,6 +8,7 @@ import { type Answered, apiOrigin, headerOf, objectIn, reasonOf, retryAfterOf } 
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
 import type {
   EditResult,
+  MessageButton,
   SendRequest,
   SendResult,
   Target,
@@ -16,6 +17,14 @@ import type {
 } from '../target.ts';
 
 /** Messages in channels and threads, by Discord's API (https://docs.discord.com/developers/resources/message). */
+
+/** "Up to 5 buttons" in a row, "up to 5" rows (https://docs.discord.com/developers/components/reference). */
+const BUTTONS_PER_ROW = 5;
+const MOST_BUTTONS = 25;
+const LONGEST_LABEL = 80;
+const ACTION_ROW = 1;
+const BUTTON = 2;
+const STYLES = { primary: 1, secondary: 2, danger: 4 } as const;
 
 /** Discord counts code points. We count UTF-16 units, of which there are never fewer. */
 const MAX_UNITS = 2_000;
@@ -33,6 +42,7 @@ export function discordTarget(): Target {
   return {
     name: 'discord',
     idempotent: true,
+    buttons: { most: MOST_BUTTONS, labelLength: LONGEST_LABEL },
     // "All bots can make up to 50 requests per second". The limits of a channel are in its answers.
     limits: { overall: { sends: 50, seconds: 1 } },
 
@@ -48,6 +58,7 @@ export function discordTarget(): Target {
         content: contentOf(request),
         nonce: nonceOf(request.idempotencyKey),
         enforce_nonce: true,
+        ...(hasButtons(request) ? { components: rowsOf(request.message.buttons ?? []) } : {}),
       });
       return called.kind === 'answered'
         ? resultOf(called, request.settings, channelOf(request.address))
@@ -59,10 +70,24 @@ export function discordTarget(): Target {
       if (channel === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
       const called = await call(pool, 'PATCH', `/channels/${channel}/messages/${message}`, request, {
         content: contentOf(request),
+        // An edit that leaves them out would keep those that are there.
+        components: hasButtons(request) ? rowsOf(request.message.buttons ?? []) : [],
       });
       if (called.kind !== 'answered') return called;
       const result = resultOf(called, request.settings, channel);
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
+    },
+
+    placeOf(receipt, { to }) {
+      const [, channel, message] = /^(\d+)\/(\d+)$/.exec(receipt) ?? [];
+      if (channel === undefined || message === undefined) return null;
+      // A thread is a channel, so its messages stand in it and not in the channel around it.
+      const thread = to.thread_id === undefined ? null : channel;
+      return { platform: 'discord', chat: channel, thread, message };
+    },
+
+    async typing({ address, settings, window }) {
+      await call(pool, 'POST', `/channels/${channelOf(address)}/typing`, { settings, window });
     },
 
     close: () => pool.destroy(),
@@ -72,6 +97,25 @@ export function discordTarget(): Target {
 /** For Discord, a thread is a channel. */
 function channelOf({ to }: TargetAddress): string {
   return String(to.thread_id ?? to.channel_id);
+}
+
+/** They belong under the end of the text. */
+function hasButtons({ message, index, count }: SendRequest): boolean {
+  return index === count - 1 && message.buttons !== undefined && message.buttons.length > 0;
+}
+
+function rowsOf(buttons: readonly MessageButton[]): unknown[] {
+  const rows = [];
+  for (let first = 0; first < buttons.length; first += BUTTONS_PER_ROW) {
+    const components = buttons.slice(first, first + BUTTONS_PER_ROW).map(({ label, data, style }) => ({
+      type: BUTTON,
+      style: STYLES[style ?? 'secondary'],
+      label,
+      custom_id: data,
+    }));
+    rows.push({ type: ACTION_ROW, components });
+  }
+  return rows;
 }
 
 /** The nonce prevents a second copy for a few minutes only. Later, a resend is marked as on other platforms. */
@@ -88,9 +132,14 @@ function call(
   pool: Agent,
   method: 'POST' | 'PATCH',
   path: string,
-  { settings, window }: SendRequest,
-  body: Readonly<Record<string, unknown>>,
+  { settings, window }: Pick<SendRequest, 'settings' | 'window'>,
+  message?: Readonly<Record<string, unknown>>,
 ): Promise<CallResult> {
+  // Nobody is pinged, whatever the text says.
+  const body =
+    message === undefined
+      ? ''
+      : JSON.stringify({ ...message, allowed_mentions: { parse: [] }, flags: SUPPRESS_EMBEDS });
   return callHttp(
     pool,
     {
@@ -98,11 +147,10 @@ function call(
       url: new URL(`${settings.api_base}${path}`),
       headers: {
         authorization: `Bot ${settings.bot_token}`,
-        'content-type': 'application/json',
+        ...(message === undefined ? {} : { 'content-type': 'application/json' }),
         'user-agent': USER_AGENT,
       },
-      // Nobody is pinged, whatever the text says.
-      body: JSON.stringify({ ...body, allowed_mentions: { parse: [] }, flags: SUPPRESS_EMBEDS }),
+      body,
     },
     window,
   );

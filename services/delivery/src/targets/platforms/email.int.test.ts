@@ -179,3 +179,29 @@ describe('the connection', () => {
     expect(await target.send(request('x', {}, nobody))).toMatchObject({ kind: 'taken' });
   });
 });
+
+it('an answer to a mail joins its thread, and is found by its Message-ID', async () => {
+  const to = {
+    to: ['Jane@People.test'],
+    subject: 'Re: x',
+    in_reply_to: '<m2@p.test>',
+    thread: '<m1@p.test>',
+  };
+  const sent = request('the answer', to);
+  const result = await target.send(sent);
+  const next = request('another', to);
+  const receipt = result.kind === 'taken' ? (result.receipt ?? '') : '';
+  await target.send({ ...next, earlier: [receipt] });
+  expect([0, 1].map((index) => [headers(index)['in-reply-to'], headers(index).references])).toEqual([
+    ['<m2@p.test>', '<m1@p.test> <m2@p.test>'],
+    [receipt, `<m1@p.test> ${receipt}`],
+  ]);
+  expect(target.placeOf?.(receipt, sent.address)).toEqual({
+    platform: 'email',
+    chat: 'jane@people.test',
+    thread: '<m1@p.test>',
+    message: receipt,
+  });
+  const plain = { ...sent.address, to: { to: ['a@example.com'] } };
+  expect(target.placeOf?.(`${receipt}; refused for b@c.d: 550`, plain)).toMatchObject({ thread: receipt });
+});

@@ -26,6 +26,8 @@ interface EmailAddress {
   readonly to: readonly string[];
   readonly cc?: readonly string[];
   readonly subject?: string;
+  readonly in_reply_to?: string;
+  readonly thread?: string;
 }
 
 /** Mail programs cut longer subjects anyway. */
@@ -80,6 +82,15 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
       return result;
     },
 
+    placeOf(receipt, address) {
+      const message = MESSAGE_ID.exec(receipt)?.[0];
+      const { to, thread } = address.to as unknown as EmailAddress;
+      const [first] = to;
+      if (message === undefined || first === undefined) return null;
+      // Who replies to a mail with several recipients may be any of them: the Message-ID is enough to find it.
+      return { platform: 'email', chat: first.toLowerCase(), thread: thread ?? message, message };
+    },
+
     async close() {
       for (const connection of open) connection.close();
     },
@@ -103,13 +114,13 @@ interface Mail {
 
 async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Mail> {
   const { message, chunk, idempotencyKey } = request;
-  const { to, cc = [], subject } = addressOf(request);
+  const { to, cc = [], subject, in_reply_to: repliesTo, thread } = addressOf(request);
   const from = bareAddress(settings.from);
   const domain = from.slice(from.lastIndexOf('@') + 1);
   const id = `<${idempotencyKey}@${domain}>`;
   // Mail programs show as one conversation what refers to the same mails. The first mail refers to none.
   const conversation = request.earlier.flatMap((receipt) => MESSAGE_ID.exec(receipt)?.[0] ?? []);
-  const [first, last] = [conversation.at(0), conversation.at(-1)];
+  const [first, last] = [thread ?? repliesTo ?? conversation.at(0), conversation.at(-1) ?? repliesTo];
   const mark = request.markDuplicate ? DUPLICATE_MARK.trim() : null;
   const plain = chunk.plain ?? chunk.text;
   const raw = await new MailComposer({

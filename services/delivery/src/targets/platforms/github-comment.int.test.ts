@@ -188,3 +188,35 @@ describe('an answer of GitHub', () => {
     await stranger.stop();
   });
 });
+
+it('a reply in a review thread stays there, is looked up there and edited there', async () => {
+  const to = { issue_number: undefined, pr_number: '7', review_comment_id: '9' };
+  const sent = request('first', {}, to);
+  const result = await target.send(sent);
+  expect(result).toEqual({ kind: 'taken', receipt: 'https://github.com/octo/hello/pull/7#discussion_r1' });
+  expect(github.comments[0]).toMatchObject({ number: 7, thread: 9 });
+  expect(await target.lookUp?.({ ...sent, window: windowOf() })).toMatchObject({ kind: 'found' });
+  const receipt = result.kind === 'taken' ? (result.receipt ?? '') : '';
+  expect(await target.edit?.(request('second', {}, to), receipt)).toMatchObject({ kind: 'taken', receipt });
+  expect(github.comments.map(({ body }) => body.split('\n').at(-1))).toEqual(['second']);
+  expect(github.problems).toEqual([]);
+});
+
+it('a comment is found by its conversation, spelled as GitHub spells it', () => {
+  const place = (receipt: string, to: Record<string, unknown>) =>
+    target.placeOf?.(receipt, { to, untrusted: false, untrustedHost: false });
+  const written = { repo: 'OCTO/Hello', issue_number: '7' };
+  expect(place('https://github.com/octo/hello/issues/7#issuecomment-5', written)).toEqual({
+    platform: 'github_comment',
+    chat: 'octo/hello#7',
+    thread: 'comments',
+    message: 'issuecomment-5',
+  });
+  expect(place('issuecomment-5', written)).toMatchObject({ chat: 'OCTO/Hello#7' });
+  const inReview = { repo: 'octo/hello', pr_number: '7', review_comment_id: '9' };
+  expect(place('https://github.com/octo/hello/pull/7#discussion_r6', inReview)).toMatchObject({
+    thread: 'review-9',
+    message: 'discussion_r6',
+  });
+  expect(place('nonsense', written)).toBeNull();
+});

@@ -49,6 +49,7 @@ export function githubCommentTarget(): Target {
   return {
     name: 'github_comment',
     idempotent: false,
+    showsClosed: true,
     // "Wait at least one second between each request" that creates something; GitHub's own cap is 80 a minute.
     limits: { overall: { sends: 1, seconds: 1 } },
 
@@ -65,8 +66,7 @@ export function githubCommentTarget(): Target {
     },
 
     async send(request) {
-      const path = `/repos/${request.address.to.repo}/issues/${numberOf(request.address)}/comments`;
-      const called = await write(pool, 'POST', path, request);
+      const called = await write(pool, 'POST', newCommentPath(request.address), request);
       if (called.kind !== 'answered') return called;
       if (isTaken(called)) return taken(called);
       return refusal(called, apiOrigin(request.settings));
@@ -75,7 +75,8 @@ export function githubCommentTarget(): Target {
     async edit(request, receipt): Promise<EditResult> {
       const id = /(\d+)$/.exec(receipt)?.[1];
       if (id === undefined) return { kind: 'gone', reason: 'the receipt names no comment' };
-      const path = `/repos/${request.address.to.repo}/issues/comments/${id}`;
+      const kind = isReviewComment(receipt) ? 'pulls' : 'issues';
+      const path = `/repos/${request.address.to.repo}/${kind}/comments/${id}`;
       const called = await write(pool, 'PATCH', path, request);
       if (called.kind !== 'answered') return called;
       if (isTaken(called)) return taken(called);
@@ -83,9 +84,40 @@ export function githubCommentTarget(): Target {
       return refused.kind === 'permanent' ? { kind: 'gone', reason: refused.reason } : refused;
     },
 
+    placeOf(receipt, address) {
+      // GitHub spells the names in its URLs as in its events, also if the config writes them in another case.
+      const [, repo = String(address.to.repo), number = numberOf(address)] =
+        /\/([^/\s]+\/[^/\s]+)\/(?:issues|pull)\/(\d+)#/.exec(receipt) ?? [];
+      const message = /(?:issuecomment-|discussion_r)\d+$/.exec(receipt)?.[0];
+      if (message === undefined) return null;
+      const { review_comment_id: root } = address.to;
+      return {
+        platform: 'github_comment',
+        chat: `${repo}#${number}`,
+        thread: root === undefined ? CONVERSATION : `review-${String(root)}`,
+        message,
+      };
+    },
+
     lookUp: (request) => lookUp(pool, request),
     close: () => pool.destroy(),
   };
+}
+
+/** As services/ingress spells it: an issue has no threads, so all of its comments are one. */
+const CONVERSATION = 'comments';
+
+/** In a review thread everything replies to its first comment. */
+function newCommentPath(address: TargetAddress): string {
+  const { repo, review_comment_id: root } = address.to;
+  const number = numberOf(address);
+  return root === undefined
+    ? `/repos/${repo}/issues/${number}/comments`
+    : `/repos/${repo}/pulls/${number}/comments/${root}/replies`;
+}
+
+function isReviewComment(receipt: string): boolean {
+  return /discussion_r\d+$/.test(receipt);
 }
 
 function numberOf(address: TargetAddress): string {
@@ -166,7 +198,7 @@ function taken(answer: Answered): SendResult {
 }
 
 function receiptOf(url: unknown, id: unknown): string | null {
-  if (typeof url === 'string' && /issuecomment-\d+$/.test(url)) return inOneLine(url);
+  if (typeof url === 'string' && /(?:issuecomment-|discussion_r)\d+$/.test(url)) return inOneLine(url);
   return typeof id === 'number' ? `issuecomment-${id}` : null;
 }
 
@@ -213,7 +245,8 @@ async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> 
   const marker = markerOf(request.idempotencyKey).trim();
   const since = new Date(request.recordedAt - CLOCK_SLACK_MS).toISOString().replace(/\.\d+Z$/, 'Z');
   for (let page = 1; page <= LOOK_UP_PAGES; page += 1) {
-    const path = `/repos/${address.to.repo}/issues/${numberOf(address)}/comments`;
+    const kind = address.to.review_comment_id === undefined ? 'issues' : 'pulls';
+    const path = `/repos/${address.to.repo}/${kind}/${numberOf(address)}/comments`;
     const url = urlOf(settings, `${path}?since=${since}&per_page=${LOOK_UP_PAGE_SIZE}&page=${page}`);
     const get: HttpCall = { method: 'GET', url, headers: headersOf(settings), safe: true };
     const called = await call(pool, get, window, MAX_LOOK_UP_BYTES);

@@ -64,6 +64,15 @@ describe('a message', () => {
   it('goes to the room that an alias names now', async () => {
     expect(await target.send(request('x', { room_id: '#ops:hs.test' }))).toMatchObject({ kind: 'taken' });
     expect(matrix.events[0]?.roomId).toBe('!ops:hs.test');
+    // The receipt has the room: an edit goes there even if the alias names another one by then.
+    const address = { to: { room_id: '#moved:hs.test' }, untrusted: false, untrustedHost: false };
+    expect(target.placeOf?.('!ops:hs.test $event1', address)).toMatchObject({
+      chat: '!ops:hs.test',
+      message: '$event1',
+    });
+    expect(
+      await target.edit?.(request('y', { room_id: '#moved:hs.test' }), '!ops:hs.test $event1'),
+    ).toMatchObject({ kind: 'taken', receipt: '!ops:hs.test $event1' });
     expect(await target.send(request('x', { room_id: '#none:hs.test' }))).toEqual({
       kind: 'permanent',
       reason: `http 404 from ${matrix.url}: M_NOT_FOUND Room alias not found`,
@@ -139,4 +148,22 @@ describe('an answer of the homeserver', () => {
       reason: expect.stringContaining('M_FORBIDDEN'),
     });
   });
+});
+
+it('a message stands in its room and thread; of an alias nobody knows where it led', () => {
+  const place = (to: object) =>
+    target.placeOf?.('$event1', { to: { ...to }, untrusted: false, untrustedHost: false });
+  expect(place({ room_id: '!room:hs.test', thread_id: '$root' })).toEqual({
+    platform: 'matrix',
+    chat: '!room:hs.test',
+    thread: '$root',
+    message: '$event1',
+  });
+  expect(place({ room_id: '#ops:hs.test' })).toBeNull();
+});
+
+it('shows that it is typing, as the user of the token', async () => {
+  await target.typing?.(request('x'));
+  expect(matrix.typing).toEqual(['!room:hs.test']);
+  expect(matrix.problems).toEqual([]);
 });

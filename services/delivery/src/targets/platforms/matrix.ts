@@ -4,7 +4,7 @@ import type { Measure } from '../../text/markup/markup.ts';
 import { joinLists, richHtml } from '../../text/markup/rich-html.ts';
 import { type Answered, apiOrigin, isTaken, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections, type HttpCall } from '../calls/http-call.ts';
-import type { EditResult, SendRequest, SendResult, Target } from '../target.ts';
+import type { EditResult, SendRequest, SendResult, Target, TargetAddress } from '../target.ts';
 
 /** Messages by Matrix' client-server API. The transaction id makes a repeat harmless: the server returns the same event. */
 
@@ -40,27 +40,74 @@ export function matrixTarget(): Target {
       }));
     },
 
-    send: (request) => put(pool, request, request.idempotencyKey, contentOf(request)),
+    async send(request) {
+      const given = String(request.address.to.room_id);
+      const room = await roomOf(pool, request);
+      if (typeof room !== 'string') return room;
+      const result = await put(pool, request, room, request.idempotencyKey, contentOf(request));
+      // The alias may name another room by the time of an edit or a reply.
+      if (result.kind !== 'taken' || result.receipt === null || room === given) return result;
+      return { ...result, receipt: `${room} ${result.receipt}` };
+    },
 
     async edit(request, receipt): Promise<EditResult> {
+      const place = placeIn(receipt, request.address);
+      if (place === null) return { kind: 'gone', reason: 'the receipt names no event' };
       const fresh = contentOf(request);
       const { 'm.relates_to': _thread, ...content } = fresh;
-      const result = await put(pool, request, `${request.idempotencyKey}.edit`, {
+      const room = place.room.startsWith('#') ? await roomOf(pool, request) : place.room;
+      if (typeof room !== 'string') return room;
+      const result = await put(pool, request, room, `${request.idempotencyKey}.edit`, {
         msgtype: fresh.msgtype,
         // For clients that do not know edits.
         body: `* ${fresh.body}`,
         'm.mentions': {},
         'm.new_content': content,
-        'm.relates_to': { rel_type: 'm.replace', event_id: receipt },
+        'm.relates_to': { rel_type: 'm.replace', event_id: place.message },
       });
       // A further edit edits the first event, not its replacement.
       if (result.kind === 'taken') return { ...result, receipt };
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
     },
 
+    placeOf(receipt, address) {
+      const place = placeIn(receipt, address);
+      if (place === null || place.room.startsWith('#')) return null;
+      const { thread_id: thread } = address.to;
+      return {
+        platform: 'matrix',
+        chat: place.room,
+        thread: thread === undefined ? null : String(thread),
+        message: place.message,
+      };
+    },
+
+    async typing(request) {
+      const room = await roomOf(pool, request);
+      if (typeof room !== 'string') return;
+      const user = await userOf(pool, request);
+      if (user === null) return;
+      await call(pool, request, {
+        method: 'PUT',
+        path: `/rooms/${encodeURIComponent(room)}/typing/${encodeURIComponent(user)}`,
+        body: { typing: true, timeout: TYPING_MS },
+      });
+    },
+
     close: () => pool.destroy(),
   };
 }
+
+/** The core asks again every 8 s. */
+const TYPING_MS = 12_000;
+
+/** `$event`, or `!room $event` if the address was an alias. */
+function placeIn(receipt: string, { to }: TargetAddress): { room: string; message: string } | null {
+  const [, room = String(to.room_id), message] = /^(?:(!\S+) )?(\$\S+)$/.exec(receipt) ?? [];
+  return message === undefined ? null : { room, message };
+}
+
+type RequestScope = Pick<SendRequest, 'address' | 'settings' | 'window'>;
 
 interface MessageContent {
   /** Statuses are notices: they notify nobody, and bots do not answer them. */
@@ -97,11 +144,10 @@ function contentOf({ chunk, message, address }: SendRequest): MessageContent {
 async function put(
   pool: Agent,
   request: SendRequest,
+  room: string,
   transaction: string,
   content: unknown,
 ): Promise<SendResult> {
-  const room = await roomOf(pool, request);
-  if (typeof room !== 'string') return room;
   const path = `/rooms/${encodeURIComponent(room)}/send/m.room.message/${encodeURIComponent(transaction)}`;
   const called = await call(pool, request, { method: 'PUT', path, body: content });
   if (called.kind !== 'answered') return called;
@@ -111,7 +157,10 @@ async function put(
 }
 
 /** An alias can point to another room at any time, so it is looked up for each message. */
-async function roomOf(pool: Agent, request: SendRequest): Promise<string | SendResult> {
+async function roomOf(
+  pool: Agent,
+  request: RequestScope,
+): Promise<string | Exclude<SendResult, { kind: 'taken' }>> {
   const given = String(request.address.to.room_id);
   if (!given.startsWith('#')) return given;
   const path = `/directory/room/${encodeURIComponent(given)}`;
@@ -123,9 +172,17 @@ async function roomOf(pool: Agent, request: SendRequest): Promise<string | SendR
   return { kind: 'retryable', reason: `${apiOrigin(request.settings)} gave no room for the alias` };
 }
 
+/** The user that the token belongs to: the typing notice names it. */
+async function userOf(pool: Agent, request: RequestScope): Promise<string | null> {
+  const called = await call(pool, request, { method: 'GET', path: '/account/whoami' });
+  if (called.kind !== 'answered' || called.status !== 200) return null;
+  const { user_id: id } = objectIn(called) ?? {};
+  return typeof id === 'string' ? id : null;
+}
+
 function call(
   pool: Agent,
-  { settings, window }: SendRequest,
+  { settings, window }: RequestScope,
   { method, path, body }: { method: HttpCall['method']; path: string; body?: unknown },
 ): Promise<CallResult> {
   const base = String(settings.api_base).replace(/\/+$/, '');

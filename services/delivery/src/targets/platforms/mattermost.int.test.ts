@@ -1,3 +1,4 @@
+import { isClickProof } from '@angelia/chats';
 import { type MattermostStandIn, startMattermost } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from '../target.ts';
@@ -112,4 +113,57 @@ describe('an answer of Mattermost', () => {
       reason: `http 403 from ${mattermost.url}: You do not have the appropriate permissions.`,
     });
   });
+});
+
+describe('buttons', () => {
+  const url = 'http://127.0.0.1:9/chats/mattermost/team';
+  const data = 'a1.x.1.choice-0';
+  const buttons = [
+    { label: 'Red', data, style: 'primary' as const },
+    { label: 'Blue', data: 'a1.x.1.choice-1' },
+  ];
+  const ask = (text: string, settings: object) =>
+    requestsFor(
+      {
+        target,
+        settings: { token: TOKEN, api_base: mattermost.url, ...settings },
+        to: { channel_id: CHANNEL },
+      },
+      outputMessage(text, { buttons }),
+    );
+
+  it('name our address, with a proof that nobody else is shown, and an edit takes them away', async () => {
+    for (const one of ask('Which?', { clicks_url: url })) await target.send(one);
+    const [post] = mattermost.posts;
+    expect(mattermost.buttonsOf(post?.id ?? '')).toEqual(['Red', 'Blue']);
+    const click = mattermost.clickBody(post?.id ?? '', 'Red', 'user0000000000000000000001');
+    const { proof } = click.context as { proof: string };
+    expect(click.context).toEqual({ data, proof });
+    expect(isClickProof(proof, TOKEN, data)).toBe(true);
+    const shown = await fetch(`${mattermost.url}/api/v4/posts/${post?.id}/thread`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    expect(await shown.text()).not.toContain(proof);
+    await target.edit?.(request('Red, by Ann'), post?.id ?? '');
+    expect([post?.message, mattermost.buttonsOf(post?.id ?? '')]).toEqual(['Red, by Ann', []]);
+    expect(mattermost.problems).toEqual([]);
+  });
+});
+
+it('says where a post stands: one outside of threads is the root of its own', () => {
+  const placeOf = (to: Record<string, unknown>) =>
+    target.placeOf?.('post0000000000000000000001', { to, untrusted: false, untrustedHost: false });
+  expect(placeOf({ channel_id: CHANNEL })).toEqual({
+    platform: 'mattermost',
+    chat: CHANNEL,
+    thread: 'post0000000000000000000001',
+    message: 'post0000000000000000000001',
+  });
+  const root = 'root0000000000000000000001';
+  expect(placeOf({ channel_id: CHANNEL, root_id: root })).toMatchObject({ thread: root });
+});
+
+it('shows that an answer is being written, in the thread', async () => {
+  await target.typing?.(request('x', {}, { root_id: 'root0000000000000000000001' }));
+  expect(mattermost.typing).toEqual([`${CHANNEL}/root0000000000000000000001`]);
 });

@@ -1,3 +1,4 @@
+import { clickProof } from '@angelia/chats';
 import type { Agent } from 'undici';
 import { DUPLICATE_MARK } from '../../text/cut/chunk.ts';
 import { chunksWithoutMentions } from '../../text/cut/neutralize-mentions.ts';
@@ -26,6 +27,9 @@ const MAX_CHARACTERS = 16_383;
 const PROPERTY = 'angelia_delivery';
 /** The server lists at most 1,000 posts of at most 16,383 characters. More than this is a flood. */
 const MAX_LOOK_UP_BYTES = 8 * 1024 * 1024;
+/** No limit is documented. More than a handful would hide the conversation. */
+const MOST_BUTTONS = 10;
+const LABEL_LENGTH = 60;
 /** How much our database's clock and the server's may differ. */
 const CLOCK_SLACK_MS = 10 * 60_000;
 /** For a rate limit without a time: the limits are per second. */
@@ -38,6 +42,8 @@ export function mattermostTarget(): Target {
   return {
     name: 'mattermost',
     idempotent: false,
+    buttons: { most: MOST_BUTTONS, labelLength: LABEL_LENGTH },
+    clicksNeedUrl: true,
 
     destination: (address, settings) => ({
       name: `mattermost ${apiOrigin(settings)}`,
@@ -59,7 +65,7 @@ export function mattermostTarget(): Target {
           ...(address.to.root_id === undefined ? {} : { root_id: address.to.root_id }),
           message: messageOf(request),
           pending_post_id: idempotencyKey,
-          props: { [PROPERTY]: idempotencyKey },
+          props: propsOf(request),
         },
       });
       if (called.kind !== 'answered') return called;
@@ -71,12 +77,28 @@ export function mattermostTarget(): Target {
       const called = await call(pool, request, {
         method: 'PUT',
         path: `/posts/${encodeURIComponent(receipt)}/patch`,
-        body: { message: messageOf(request), props: { [PROPERTY]: request.idempotencyKey } },
+        // These replace all properties, so the buttons of a question that is closed disappear.
+        body: { message: messageOf(request), props: propsOf(request) },
       });
       if (called.kind !== 'answered') return called;
       if (isTaken(called)) return taken(called);
       const refused = refusal(called, apiOrigin(request.settings));
       return refused.kind === 'permanent' ? { kind: 'gone', reason: refused.reason } : refused;
+    },
+
+    placeOf(receipt, { to }) {
+      // Replies to a post outside of threads have it as their root.
+      const thread = String(to.root_id ?? receipt);
+      return { platform: 'mattermost', chat: String(to.channel_id), thread, message: receipt };
+    },
+
+    async typing(request) {
+      const { channel_id: channel, root_id: root } = request.address.to;
+      await call(pool, request, {
+        method: 'POST',
+        path: '/users/me/typing',
+        body: { channel_id: channel, ...(root === undefined ? {} : { parent_id: root }) },
+      });
     },
 
     lookUp: (request) => lookUp(pool, request),
@@ -88,13 +110,35 @@ function messageOf({ chunk, markDuplicate }: SendRequest): string {
   return markDuplicate ? `${DUPLICATE_MARK.trim()}\n\n${chunk.text}` : chunk.text;
 }
 
+/** The buttons belong to the last post of a long text. */
+function propsOf({ message, index, count, idempotencyKey, settings }: SendRequest): unknown {
+  const { buttons = [] } = message;
+  const { clicks_url: url, token } = settings;
+  if (buttons.length === 0 || index + 1 < count || typeof url !== 'string')
+    return { [PROPERTY]: idempotencyKey };
+  const actions = buttons.slice(0, MOST_BUTTONS).map(({ label, data, style }, number) => ({
+    // Part of a path at the server: letters and digits only.
+    id: `button${number}`,
+    type: 'button',
+    name: label,
+    ...(style === undefined ? {} : { style }),
+    // The server shows this to nobody. It sends it to us with the click.
+    integration: { url, context: { data, proof: clickProof(String(token), data) } },
+  }));
+  return { [PROPERTY]: idempotencyKey, attachments: [{ actions }] };
+}
+
 interface ApiCall {
   readonly method: HttpCall['method'];
   readonly path: string;
   readonly body?: unknown;
 }
 
-function call(pool: Agent, { settings, window }: SendRequest, { method, path, body }: ApiCall) {
+function call(
+  pool: Agent,
+  { settings, window }: Pick<SendRequest, 'settings' | 'window'>,
+  { method, path, body }: ApiCall,
+) {
   const base = String(settings.api_base).replace(/\/+$/, '');
   return callHttp(
     pool,

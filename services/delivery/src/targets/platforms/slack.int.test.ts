@@ -1,7 +1,7 @@
 import { type SlackStandIn, startSlack } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SendRequest, Target } from '../target.ts';
-import { outputMessage, requestsFor } from '../testing/contract.ts';
+import { outputMessage, requestsFor, windowOf } from '../testing/contract.ts';
 import { slackTarget } from './slack.ts';
 
 const token = 'xoxb-secret';
@@ -166,4 +166,52 @@ describe('a look-up', () => {
       reason: expect.stringContaining('missing_scope'),
     });
   });
+});
+
+describe('buttons', () => {
+  const buttons = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ label: `choice ${index}`, data: `data ${index}` }));
+  const asking = (text: string, count: number) =>
+    requestsFor(
+      { target, settings: { bot_token: token, api_base: `${slack.url}/api` }, to: { channel } },
+      outputMessage(text, {
+        buttons: buttons(count).map((one, index) =>
+          index === 0 ? { ...one, style: 'danger' as const } : one,
+        ),
+      }),
+    );
+
+  it('are under the last message of a long text, as many as Slack takes, and an edit takes them away', async () => {
+    for (const one of asking(`${'x'.repeat(2_900)}\n\n${'y'.repeat(2_900)}`, target.buttons?.most ?? 0)) {
+      expect(await target.send({ ...one, window: windowOf() })).toMatchObject({ kind: 'taken' });
+    }
+    expect(slack.messages.map((message) => message.buttons.length)).toEqual([0, 25]);
+    expect(slack.messages[1]?.buttons.slice(0, 2)).toEqual([
+      { label: 'choice 0', value: 'data 0', style: 'danger' },
+      { label: 'choice 1', value: 'data 1', style: null },
+    ]);
+    await target.edit?.(request('Red, by Ann'), `${channel}/${slack.messages[1]?.ts}`);
+    expect(slack.messages[1]).toMatchObject({ block: 'Red, by Ann', buttons: [] });
+  });
+
+  it('stay if Slack refuses the markup', async () => {
+    slack.refuseBlocks();
+    for (const one of asking('**Red** < blue?', 2)) await target.send(one);
+    expect(slack.messages).toMatchObject([{ block: 'Red < blue?', buttons: [{}, {}] }]);
+  });
+});
+
+it('says where a message stands: one outside of threads begins its own', () => {
+  const placeOf = (receipt: string, to: Record<string, unknown>) =>
+    target.placeOf?.(receipt, { to, untrusted: false, untrustedHost: false });
+  expect(placeOf('C0GENERAL/1405894322.002768', { channel: '#general' })).toEqual({
+    platform: 'slack',
+    chat: 'C0GENERAL',
+    thread: '1405894322.002768',
+    message: '1405894322.002768',
+  });
+  expect(placeOf(`${channel}/2.000001`, { channel, thread_ts: '1.000001' })).toMatchObject({
+    thread: '1.000001',
+  });
+  expect(placeOf('nonsense', { channel })).toBeNull();
 });

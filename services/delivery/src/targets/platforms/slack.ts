@@ -14,7 +14,15 @@ import {
   retryAfterOf,
 } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
-import type { EditResult, LookUpResult, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
+import type {
+  EditResult,
+  LookUpResult,
+  MessageButton,
+  SendRequest,
+  SendResult,
+  Target,
+  TargetSettings,
+} from '../target.ts';
 
 /**
  * Messages by Slack's Web API (https://docs.slack.dev/reference/methods/chat.postMessage). The API has no idempotency, so each
@@ -23,6 +31,10 @@ import type { EditResult, LookUpResult, SendRequest, SendResult, Target, TargetS
 
 /** https://docs.slack.dev/reference/block-kit/blocks/section-block: "maximum length for the text is 3000 characters". */
 const MAX_CHARACTERS = 3_000;
+/** https://docs.slack.dev/reference/block-kit/blocks/actions-block: "a maximum of 25 elements in each action block". */
+const MOST_BUTTONS = 25;
+/** https://docs.slack.dev/reference/block-kit/block-elements/button-element: of the text. The value may have 2,000. */
+const LABEL_LENGTH = 75;
 const EVENT_TYPE = 'angelia_output';
 /** One look-up reads the messages since the answer was recorded. A channel with more in that time is a flood. */
 const LOOK_UP_PAGES = 5;
@@ -71,6 +83,8 @@ export function slackTarget(): Target {
     idempotent: false,
     // "1 per second per channel"; a whole workspace takes "several hundred messages per minute".
     limits: { perChat: { sends: 1, seconds: 1 } },
+    // There is no `typing`: Slack shows it for assistants only (`assistant.threads.setStatus`).
+    buttons: { most: MOST_BUTTONS, labelLength: LABEL_LENGTH },
 
     destination: (address, settings) => ({
       name: `slack ${apiOrigin(settings)}`,
@@ -92,12 +106,19 @@ export function slackTarget(): Target {
     },
 
     async edit(request, receipt): Promise<EditResult> {
-      const [, channel, ts] = /^([^/]+)\/([\d.]+)$/.exec(receipt) ?? [];
+      const [channel, ts] = readReceipt(receipt);
       if (channel === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
       const called = await withPlainFallback(pool, 'chat.update', request, { channel, ts });
       if (called.kind !== 'answered') return called;
       const result = resultOf(called, request.settings, channel);
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
+    },
+
+    placeOf(receipt, { to }) {
+      const [chat, message] = readReceipt(receipt);
+      if (chat === undefined || message === undefined) return null;
+      // Replies to a message outside of threads stand in a thread that is named after it.
+      return { platform: 'slack', chat, thread: String(to.thread_ts ?? message), message };
     },
 
     lookUp: (request) => lookUp(pool, request),
@@ -115,6 +136,7 @@ async function withPlainFallback(
   const { chunk, markDuplicate, idempotencyKey } = request;
   const mark = markDuplicate ? DUPLICATE_MARK : '';
   const text = mark + chunk.text;
+  const actions = actionsOf(request);
   const common = {
     ...to,
     // `@channel` in the text pings nobody. (By default, chat.update would look for names.)
@@ -127,14 +149,38 @@ async function withPlainFallback(
     // For notifications and screen readers.
     text,
     // `verbatim`: the block does not look for names either. `expand`: shown whole, without a click.
-    blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true }, expand: true }],
+    blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true }, expand: true }, ...actions],
   });
   if (marked.kind !== 'answered' || !MARKUP_REFUSED.has(errorOf(marked))) return marked;
-  return await call(pool, method, request, {
-    ...common,
-    text: mark + (chunk.plain ?? chunk.text),
-    mrkdwn: false,
-  });
+  const plain = mark + (chunk.plain ?? chunk.text);
+  if (actions.length === 0)
+    return await call(pool, method, request, { ...common, text: plain, mrkdwn: false });
+  // Beside blocks, the text is not shown in the channel. Without its buttons, a question could not be answered.
+  const section = { type: 'section', text: { type: 'plain_text', text: unescaped(plain) } };
+  return await call(pool, method, request, { ...common, text: plain, blocks: [section, ...actions] });
+}
+
+/** The buttons belong to the last message of a long text. A message that is edited without them has none any more. */
+function actionsOf({ message, index, count }: SendRequest): readonly unknown[] {
+  const { buttons = [] } = message;
+  if (buttons.length === 0 || index + 1 < count) return [];
+  return [{ type: 'actions', elements: buttons.slice(0, MOST_BUTTONS).map(buttonElement) }];
+}
+
+function buttonElement({ label, data, style }: MessageButton, index: number): unknown {
+  return {
+    type: 'button',
+    // Unique in its block.
+    action_id: `angelia-${index}`,
+    text: { type: 'plain_text', text: label, emoji: false },
+    value: data,
+    ...(style === undefined ? {} : { style }),
+  };
+}
+
+/** `plain_text` shows what it is given. */
+function unescaped(text: string): string {
+  return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
 function call(
@@ -204,6 +250,11 @@ function detailOf(said: Readonly<Record<string, unknown>> | null): string {
 /** `<channel>/<ts>`, with the channel's id even if it was addressed by name. If Slack names none, as it was addressed. */
 function receiptIn({ channel, ts }: Readonly<Record<string, unknown>>): string | null {
   return typeof channel === 'string' && typeof ts === 'string' ? `${channel}/${ts}` : null;
+}
+
+function readReceipt(receipt: string): readonly [channel: string | undefined, ts: string | undefined] {
+  const [, channel, ts] = /^([^/]+)\/([\d.]+)$/.exec(receipt) ?? [];
+  return [channel, ts];
 }
 
 async function lookUp(pool: Agent, request: SendRequest): Promise<LookUpResult> {

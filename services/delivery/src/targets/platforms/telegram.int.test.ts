@@ -64,6 +64,56 @@ it('sends HTML, or plain text if there is no markup, to the chat and its topic, 
   ]);
 });
 
+describe('buttons', () => {
+  const button = (label: string) => ({ label, data: `data of ${label}` });
+  const asking = (text: string, ...labels: string[]) =>
+    requestsFor(
+      { target, settings: { bot_token: token, api_base: telegram.url }, to: { chat_id: '7' } },
+      outputMessage(text, { buttons: labels.map(button) }),
+    );
+
+  it('are an inline keyboard whose rows fit a phone', async () => {
+    for (const one of asking('Which?', 'Red', 'Blue', 'Green', 'Pink', 'x'.repeat(40)))
+      await target.send(one);
+    const rows = telegram.messages[0]?.buttons.map((row) => row.map(({ text }) => text));
+    expect(rows).toEqual([['Red', 'Blue', 'Green'], ['Pink'], ['x'.repeat(40)]]);
+    expect(telegram.messages[0]?.buttons[1]).toEqual([{ text: 'Pink', callback_data: 'data of Pink' }]);
+  });
+
+  it('are at the last message of a long text, and an edit without them takes them away', async () => {
+    for (const one of asking(`${'x'.repeat(4_000)}\n\n${'y'.repeat(4_000)}`, 'Red'))
+      await target.send({ ...one, window: windowOf() });
+    expect(telegram.messages.map(({ buttons }) => buttons.length)).toEqual([0, 1]);
+    await target.edit?.(request('answered'), '7/2');
+    expect(telegram.messages[1]).toMatchObject({ shown: 'answered', buttons: [] });
+  });
+
+  it('move with a group that became a supergroup', async () => {
+    telegram.migrate('7', -10_015);
+    for (const one of asking('Which?', 'Red')) await target.send(one);
+    expect(telegram.messages).toMatchObject([{ chatId: '-10015', buttons: [[{ text: 'Red' }]] }]);
+  });
+});
+
+it('shows in the chat and topic that it is typing, and says if it may not', async () => {
+  await target.typing?.(request('x', { chat_id: '7', thread_id: '42' }));
+  expect(telegram.actions).toEqual([{ chatId: '7', threadId: 42, action: 'typing' }]);
+  await expect(target.typing?.(request('x', { chat_id: '403' }))).rejects.toThrow('did not take');
+});
+
+it('says where a message stands, for replies to it', () => {
+  const placeOf = (receipt: string, to: Record<string, unknown>) =>
+    target.placeOf?.(receipt, { to, untrusted: false, untrustedHost: false });
+  expect(placeOf('-10015/3', { chat_id: '-5', thread_id: '42' })).toEqual({
+    platform: 'telegram',
+    chat: '-10015',
+    thread: '42',
+    message: '3',
+  });
+  expect(placeOf('7/3', { chat_id: '7' })).toMatchObject({ chat: '7', thread: null });
+  expect(placeOf('nonsense', { chat_id: '7' })).toBeNull();
+});
+
 it('keeps a token with any characters in its segment of the path', async () => {
   const odd = '1:a b/../c?d#e%2F';
   const other = await startTelegram({ token: encodeURIComponent(odd).replace('%3A', ':') });

@@ -13,8 +13,11 @@ import {
   retryAfterOf,
 } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
+import { multipart } from '../calls/multipart.ts';
 import type {
   EditResult,
+  MessageButton,
+  OutboundFile,
   SendRequest,
   SendResult,
   Target,
@@ -30,12 +33,21 @@ import type {
 /** "1-4096 characters after entities parsing", in UTF-16 units. We count with the markup, which is never shorter. */
 const MAX_UNITS = 4_096;
 
+/** A keyboard may have 100 buttons. More than a handful would hide the conversation on a phone. */
+const MOST_BUTTONS = 8;
+/** A label has no limit, but a phone shows about this much of it in a row of its own. */
+const LABEL_LENGTH = 40;
+/** What fits into one row of a phone, in characters and in buttons. */
+const ROW_LENGTH = 32;
+const MOST_IN_ROW = 3;
+
 export function telegramTarget(): Target {
   const pool = connections();
   return {
     name: 'telegram',
     idempotent: false,
     // https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
+    buttons: { most: MOST_BUTTONS, labelLength: LABEL_LENGTH },
     limits: { perChat: { sends: 1, seconds: 1 }, overall: { sends: 30, seconds: 1 } },
 
     destination: (address, settings) => ({
@@ -50,6 +62,7 @@ export function telegramTarget(): Target {
       const called = await withPlainFallback(pool, 'sendMessage', request, {
         chat_id,
         ...threadOf(request.address),
+        ...keyboardOf(request),
       });
       const movedTo = migratedTo(called);
       // The group became a supergroup: the same chat with another number.
@@ -59,16 +72,27 @@ export function telegramTarget(): Target {
           : await withPlainFallback(pool, 'sendMessage', request, {
               chat_id: movedTo,
               ...threadOf(request.address),
+              ...keyboardOf(request),
             });
       return last.kind === 'answered' ? resultOf(last, request.settings, movedTo ?? String(chat_id)) : last;
     },
 
+    async sendFile(request, file) {
+      const { chat_id } = request.address.to;
+      const called = await callWithFile(pool, request, String(chat_id), file);
+      const movedTo = migratedTo(called);
+      const last = movedTo === null ? called : await callWithFile(pool, request, movedTo, file);
+      return last.kind === 'answered' ? resultOf(last, request.settings, movedTo ?? String(chat_id)) : last;
+    },
+
     async edit(request, receipt): Promise<EditResult> {
-      const [, chat, message] = /^(.+)\/(\d+)$/.exec(receipt) ?? [];
+      const { chat, message } = readReceipt(receipt);
       if (chat === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
       const called = await withPlainFallback(pool, 'editMessageText', request, {
         chat_id: chat,
         message_id: Number(message),
+        // Without one, Telegram takes the buttons away.
+        ...keyboardOf(request),
       });
       if (called.kind !== 'answered') return called;
       // An earlier edit succeeded, and its answer was lost.
@@ -79,14 +103,70 @@ export function telegramTarget(): Target {
       return result.kind === 'permanent' ? { kind: 'gone', reason: result.reason } : result;
     },
 
+    placeOf(receipt, address) {
+      const { chat, message } = readReceipt(receipt);
+      if (chat === undefined || message === undefined) return null;
+      const { message_thread_id: thread } = threadOf(address);
+      return {
+        platform: 'telegram',
+        chat,
+        thread: thread === undefined ? null : String(thread),
+        message,
+      };
+    },
+
+    async typing({ address, settings, window }) {
+      const { chat_id } = address.to;
+      const body = { chat_id, ...threadOf(address), action: 'typing' };
+      const called = await call(pool, 'sendChatAction', { settings, window }, body);
+      if (called.kind !== 'answered' || !isTaken(called))
+        throw new Error('Telegram did not take the chat action');
+    },
+
     close: () => pool.destroy(),
   };
+}
+
+/** See receiptIn. */
+function readReceipt(receipt: string): { readonly chat?: string; readonly message?: string } {
+  const [, chat, message] = /^(.+)\/(\d+)$/.exec(receipt) ?? [];
+  return chat === undefined || message === undefined ? {} : { chat, message };
+}
+
+/** The buttons belong to the last message of a long text. */
+function keyboardOf({ message, index, count }: SendRequest): { reply_markup?: unknown } {
+  const { buttons = [] } = message;
+  if (buttons.length === 0 || index + 1 < count) return {};
+  return { reply_markup: { inline_keyboard: rowsOf(buttons) } };
+}
+
+function rowsOf(buttons: readonly MessageButton[]): { text: string; callback_data: string }[][] {
+  const rows: { text: string; callback_data: string }[][] = [];
+  let length = 0;
+  for (const { label, data } of buttons) {
+    const row = rows.at(-1);
+    const button = { text: label, callback_data: data };
+    if (row !== undefined && row.length < MOST_IN_ROW && length + label.length <= ROW_LENGTH) {
+      row.push(button);
+      length += label.length;
+    } else {
+      rows.push([button]);
+      length = label.length;
+    }
+  }
+  return rows;
 }
 
 function threadOf({ to }: TargetAddress): { message_thread_id?: number } {
   const thread = to.message_thread_id ?? to.thread_id;
   return thread === undefined ? {} : { message_thread_id: Number(thread) };
 }
+
+/**
+ * Telegram fetches a preview as soon as the message is there. A URL that a stranger made the agent write would leak what it
+ * holds without a click.
+ */
+const NO_PREVIEW = { link_preview_options: { is_disabled: true } } as const;
 
 /** Sends with markup, if there is any. If Telegram cannot parse it, sends plain text in the same attempt. */
 async function withPlainFallback(
@@ -97,11 +177,12 @@ async function withPlainFallback(
 ): Promise<CallResult> {
   const { chunk, markDuplicate } = request;
   const mark = markDuplicate ? DUPLICATE_MARK : '';
-  const plain = { ...to, text: mark + (chunk.plain ?? chunk.text) };
+  const plain = { ...to, ...NO_PREVIEW, text: mark + (chunk.plain ?? chunk.text) };
   if (chunk.plain !== undefined && escapeHtml(chunk.plain) === chunk.text) {
     return await call(pool, method, request, plain);
   }
-  const marked = await call(pool, method, request, { ...to, text: mark + chunk.text, parse_mode: 'HTML' });
+  const html = { ...to, ...NO_PREVIEW, text: mark + chunk.text, parse_mode: 'HTML' };
+  const marked = await call(pool, method, request, html);
   if (marked.kind !== 'answered' || marked.status !== 400) return marked;
   if (!/can't parse entities|unsupported (start|end) tag|entit(y|ies) .*invalid/i.test(wordsOf(marked)))
     return marked;
@@ -111,21 +192,47 @@ async function withPlainFallback(
 function call(
   pool: Agent,
   method: string,
-  { settings, window }: SendRequest,
+  { settings, window }: Pick<SendRequest, 'settings' | 'window'>,
   body: Readonly<Record<string, unknown>>,
 ): Promise<CallResult> {
   return callHttp(
     pool,
     {
       method: 'POST',
-      url: new URL(`${settings.api_base}/bot${inPath(settings.bot_token)}/${method}`),
+      url: urlOf(method, settings),
       headers: { 'content-type': 'application/json' },
-      // Telegram fetches a preview as soon as the message is there. A URL that a stranger made the agent write would leak
-      // what it holds without a click.
-      body: JSON.stringify({ ...body, link_preview_options: { is_disabled: true } }),
+      body: JSON.stringify(body),
     },
     window,
   );
+}
+
+/**
+ * Always as a document: as a photo, Telegram would scale an image down and refuse some (its sides, its size). Nothing is made
+ * of its content, such as an animation of a GIF.
+ */
+function callWithFile(
+  pool: Agent,
+  { settings, window, address, markDuplicate }: SendRequest,
+  chat: string,
+  { name, type, bytes }: OutboundFile,
+): Promise<CallResult> {
+  const fields = {
+    chat_id: chat,
+    ...threadOf(address),
+    ...(markDuplicate ? { caption: DUPLICATE_MARK.trim() } : {}),
+    disable_content_type_detection: true,
+  };
+  const { contentType, body } = multipart(fields, { field: 'document', name, type, bytes });
+  return callHttp(
+    pool,
+    { method: 'POST', url: urlOf('sendDocument', settings), headers: { 'content-type': contentType }, body },
+    window,
+  );
+}
+
+function urlOf(method: string, settings: TargetSettings): URL {
+  return new URL(`${settings.api_base}/bot${inPath(settings.bot_token)}/${method}`);
 }
 
 /** The token stays one segment of the path, whatever it contains. It has a colon, which is allowed there. */

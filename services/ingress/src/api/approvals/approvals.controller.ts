@@ -1,7 +1,7 @@
 import { eventSchemas, isSessionId, type SessionId } from '@angelia/contracts';
 import { type EventLog, type ListedQuestion, toStorable } from '@angelia/event-log';
 import { EVENT_LOG, SESSIONS } from '@angelia/service-kit';
-import { decide } from '@angelia/session';
+import { decide, shownArguments } from '@angelia/session';
 import type { Sessions } from '@angelia/sessions';
 import { Body, Controller, Get, Headers, Inject, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -119,6 +119,7 @@ function approvalJson({ sessionId, route, agent, title, askedAt, data }: ListedQ
     call_id: asked.call_id,
     tool: asked.tool,
     arguments: asked.arguments,
+    shown: { ...shownArguments(asked.tool, asked.arguments) },
     digest: asked.digest,
     rule: asked.rule,
     approvers: asked.approvers,

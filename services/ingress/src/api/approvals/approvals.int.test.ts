@@ -150,6 +150,7 @@ describe('the list of open requests', () => {
       call_id: 'call-1',
       tool: 'terminal',
       arguments: ARGUMENTS,
+      shown: { command: 'rm -rf <build>', others: null },
       digest: DIGEST,
       rule: { tool: 'terminal', match: 'rm *' },
       approvers: [],
@@ -281,12 +282,12 @@ describe('the link of a request', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
     for (const shown of [
-      'May it run <code>terminal</code>?',
-      '<pre>rm -rf &lt;build&gt;</pre>',
-      '<strong>default</strong>',
+      'May it run <code><bdi>terminal</bdi></code>?',
+      '<pre><bdo dir="ltr">rm -rf &lt;build&gt;</bdo></pre>',
+      'Agent <strong><bdi>default</bdi></strong> (route <strong><bdi>hook</bdi></strong>)',
       'About the build',
-      session,
-      'every call of terminal that matches rm *',
+      `session ${session}`,
+      'that matches <code><bdi>rm *</bdi></code> and goes on with no other command',
       `name="digest" value="${DIGEST}"`,
     ]) {
       expect(text).toContain(shown);

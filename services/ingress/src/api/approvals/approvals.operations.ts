@@ -17,6 +17,14 @@ export const approvalsQuery = z.strictObject({
   cursor,
 });
 
+export const shown = component(
+  'ShownArguments',
+  z.object({
+    command: z.string().nullable().describe('the command line of `terminal`; null: the tool has none'),
+    others: z.string().nullable().describe('the other arguments as canonical JSON; null: there are none'),
+  }),
+);
+
 export type OpenApprovalJson = z.infer<typeof openApproval>;
 const openApproval = component(
   'OpenApproval',
@@ -32,6 +40,7 @@ const openApproval = component(
     arguments: z
       .string()
       .describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
+    shown: shown.describe('the arguments for a person: characters that hide or turn text around are codes'),
     digest: z.string().describe('SHA-256 of the arguments as canonical JSON'),
     rule: z
       .object({ tool: z.string(), match: z.string().nullable() })

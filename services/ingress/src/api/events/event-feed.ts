@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { cursorText, type Streams, type Tail, type TailCursor } from '@angelia/event-log';
 import { BUS, DRAIN, type Drain, EVENT_LOG, LOGGER, type Logger } from '@angelia/service-kit';
@@ -9,6 +10,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { HEARTBEAT_MS, RECONNECT_MS, STOPPING, STUCK_MS, startEventStream } from '../../http/event-stream.ts';
 import { Refusal } from '../../http/refusal.ts';
 import { type FeedEvent, feedEvent } from './feed-event.ts';
+import { joined, SharedSlices } from './joined-events.ts';
 import { StreamRoutes } from './stream-routes.ts';
 import { TailWindow } from './tail-window.ts';
 
@@ -28,8 +30,8 @@ const OWN_PAGE = 200;
 const OWN_PAGE_BYTES = 256 * 1024;
 /** Readers that read the log at the same time. The others wait for their turn. */
 const MOST_CATCHING_UP = 2;
-/** How much is written before the socket is asked whether it takes more. */
-const SLICE_CHARACTERS = 64 * 1024;
+/** Readers that are served in a row. Then the event loop may answer webhooks. */
+const SERVED_IN_A_ROW = 4;
 /** Many commits become one read. */
 const READ_GAP_MS = 50;
 /** When no ping comes (NATS is away), or one comes before its event is visible. */
@@ -68,6 +70,7 @@ export class EventFeed implements OnModuleInit {
   #closing = false;
   #catchingUp = 0;
   readonly #waiting: (() => void)[] = [];
+  readonly #slices = new SharedSlices<FeedEvent>();
 
   constructor(
     @Inject(EVENT_LOG)
@@ -170,6 +173,7 @@ export class EventFeed implements OnModuleInit {
     this.#reading?.abort();
     this.#reading = null;
     this.#window = null;
+    this.#slices.forget();
   }
 
   /** Fills the window until the last reader is gone. */
@@ -186,7 +190,7 @@ export class EventFeed implements OnModuleInit {
         isBehind = page.events.length > 0;
         window.add(page.events.map(feedEvent));
         // Also when nothing is new: a reader's own read may have failed.
-        for (const reader of this.#readers) void this.#pump(reader);
+        await this.#pumpAll();
       } catch (error) {
         // The log is away, and logs that itself. Readers stay connected and get what they missed when it is back.
         this.logger.debug({ err: error }, 'event feed: cannot read the log; will retry');
@@ -202,6 +206,15 @@ export class EventFeed implements OnModuleInit {
     unsubscribe();
   }
 
+  async #pumpAll(): Promise<void> {
+    let served = 0;
+    for (const reader of [...this.#readers]) {
+      void this.#pump(reader);
+      served += 1;
+      if (served % SERVED_IN_A_ROW === 0) await nextTurn();
+    }
+  }
+
   /** Sends the reader what is behind its place, until it has everything or takes no more. */
   async #pump(reader: Reader): Promise<void> {
     if (reader.pumping) return;
@@ -210,8 +223,8 @@ export class EventFeed implements OnModuleInit {
       while (this.#readers.has(reader) && reader.stuckSince === null) {
         const kept = reader.unsent.length > 0 ? null : this.#window?.after(reader.place);
         if (kept === undefined || kept?.length === 0) return;
-        if (kept !== null) await this.#sendSlices(reader, kept);
-        else reader.unsent = await this.#sendSlices(reader, await this.#ownEvents(reader));
+        if (kept !== null) await this.#sendSlices(reader, kept, this.#slices);
+        else reader.unsent = await this.#sendSlices(reader, await this.#ownEvents(reader), null);
       }
     } catch (error) {
       this.logger.debug({ err: error }, 'event feed: cannot read the log for a reader; will retry');
@@ -242,23 +255,31 @@ export class EventFeed implements OnModuleInit {
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Returns what the socket did not take. */
-  async #sendSlices(reader: Reader, events: readonly FeedEvent[]): Promise<readonly FeedEvent[]> {
+  /** Returns what the socket did not take. `shared`: the events are those of the window. */
+  async #sendSlices(
+    reader: Reader,
+    events: readonly FeedEvent[],
+    shared: SharedSlices<FeedEvent> | null,
+  ): Promise<readonly FeedEvent[]> {
     const wanted = await this.#wanted(events, reader.filter);
-    let text = '';
-    for (const [index, event] of events.entries()) {
-      if (wanted.has(event)) text += event.text;
-      reader.place = event.cursor;
-      if (text.length < SLICE_CHARACTERS) continue;
-      this.#send(reader, text);
-      text = '';
-      if (reader.stuckSince !== null || !this.#readers.has(reader)) return events.slice(index + 1);
+    let left = events;
+    while (left.length > 0) {
+      const { bytes, count, place } =
+        shared !== null && wanted === null ? shared.of(left) : joined(left, wanted);
+      reader.place = place;
+      if (bytes.length > 0) this.#send(reader, bytes);
+      left = left.slice(count);
+      if (reader.stuckSince !== null || !this.#readers.has(reader)) return left;
     }
-    if (text !== '') this.#send(reader, text);
     return [];
   }
 
-  async #wanted(events: readonly FeedEvent[], { route, types }: FeedFilter): Promise<ReadonlySet<FeedEvent>> {
+  /** Null: all of them. */
+  async #wanted(
+    events: readonly FeedEvent[],
+    { route, types }: FeedFilter,
+  ): Promise<ReadonlySet<FeedEvent> | null> {
+    if (route === null && types.length === 0) return null;
     const isOfType = ({ type }: FeedEvent) =>
       types.length === 0 || types.some((one) => (one.endsWith('.') ? type.startsWith(one) : type === one));
     const ofType = events.filter(isOfType);
@@ -278,7 +299,7 @@ export class EventFeed implements OnModuleInit {
     }
   }
 
-  #send(reader: Reader, text: string): void {
+  #send(reader: Reader, text: string | Buffer): void {
     if (!this.#readers.has(reader)) return;
     reader.sentAt = performance.now();
     if (!reader.response.write(text)) reader.stuckSince ??= performance.now();

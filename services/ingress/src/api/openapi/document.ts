@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { answerOperations } from '../../answers/answers.operations.ts';
 import { approvalLinkOperations } from '../../answers/approval-links.operations.ts';
 import { callbackOperations } from '../../callbacks/callbacks.operations.ts';
+import { chatUpdateOperations } from '../../chats/receive/chats.operations.ts';
 import { consoleOperations } from '../../console/console.operations.ts';
 import { components, errorBody, htmlPage, type Operation } from '../../http/operation.ts';
 import { webhookOperations } from '../../webhooks/webhook.operations.ts';
 import { approvalOperations } from '../approvals/approvals.operations.ts';
+import { chatOperations } from '../chats/chats.operations.ts';
 import { configOperations } from '../config/config.operations.ts';
 import { deadLetterOperations } from '../dead-letters/dead-letters.operations.ts';
 import { deliveryOperations } from '../deliveries/deliveries.operations.ts';
@@ -27,6 +29,7 @@ import { publicOperations } from './public.operations.ts';
 /** Every call that ingress answers. */
 export const operations: readonly Operation[] = [
   ...webhookOperations,
+  ...chatUpdateOperations,
   ...publicOperations,
   ...answerOperations,
   ...approvalLinkOperations,
@@ -43,6 +46,7 @@ export const operations: readonly Operation[] = [
   ...processOperations,
   ...routeOperations,
   ...unstartedOperations,
+  ...chatOperations,
   ...configOperations,
   ...overviewOperations,
   ...systemOperations,

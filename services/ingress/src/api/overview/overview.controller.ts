@@ -5,6 +5,7 @@ import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { SharedAnswer } from '../../http/shared-answer.ts';
 import { UnstartedWebhookRecorder } from '../../webhooks/unstarted/unstarted-webhook-recorder.ts';
 import type { FigureJson, LatencyJson, MinuteJson, OverviewJson } from './overview.operations.ts';
+import { RecentMinutes } from './recent-minutes.ts';
 
 const MINUTES = 60;
 
@@ -12,6 +13,7 @@ const MINUTES = 60;
 @UseGuards(AdminTokenGuard)
 export class OverviewController {
   readonly #overview = new SharedAnswer(() => this.#read());
+  readonly #minutes = new RecentMinutes();
 
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
@@ -27,7 +29,9 @@ export class OverviewController {
     await this.recorder.flush();
     const now = await this.log.now();
     const since = (Math.floor(now / MINUTE_MS) - MINUTES + 1) * MINUTE_MS;
-    return overviewJson(await this.log.overview.activity(since), since, now);
+    const from = this.#minutes.from(since, now);
+    const read = await this.log.overview.activity(since, from);
+    return overviewJson({ ...read, ...this.#minutes.with(read, { since, from, now }) }, since, now);
   }
 }
 

@@ -112,10 +112,10 @@ it('is refused while the views of an earlier version are being rebuilt, instead 
     config: { secret: SECRET, agents: { default: {} }, routes: { hook: {} } },
   });
   try {
-    await other.query('UPDATE angelia.view_builds SET version = 2');
+    await other.query('UPDATE angelia.view_builds SET version = version - 1');
     expect((await apiCall(another, '/v1/overview')).status).toBe(503);
     expect((await apiCall(another, '/v1/questions')).status).toBe(503);
-    await other.query('UPDATE angelia.view_builds SET version = 3');
+    await other.query('UPDATE angelia.view_builds SET version = version + 1');
     expect((await apiCall(another, '/v1/overview')).status).toBe(200);
   } finally {
     await another.close();

@@ -253,7 +253,20 @@ describe('the list of sessions', () => {
     expect(counted.items).toHaveLength(1);
   });
 
+  it('is filtered by the session that it continues', async () => {
+    const id = await newSession('first');
+    await failSession(id);
+    const said = await call(`/v1/sessions/${id}/messages`, { method: 'POST', body: { text: 'second' } });
+    expect(said.status).toBe(202);
+    const next = said.body.session_id;
+    await viewsUpToDate(database);
+    const { body } = await call(`/v1/sessions?continues=${id}`);
+    expect((body.items as { id: string }[]).map((one) => one.id)).toEqual([next]);
+    expect((await call(`/v1/sessions?continues=${next}`)).body.items).toEqual([]);
+  });
+
   it.each([
+    'continues=x',
     'limit=0',
     'limit=201',
     'limit=x',

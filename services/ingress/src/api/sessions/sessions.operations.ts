@@ -58,6 +58,7 @@ export const sessionsQuery = z
       .regex(/^[0-9a-f-]{1,36}$/, 'give the beginning of an id')
       .optional()
       .describe('the beginning of an id'),
+    continues: z.uuid().optional().describe('only the continuations of this session'),
     sort: z
       .enum(['newest', 'oldest', 'active', 'longest', 'tokens'])
       .default('newest')

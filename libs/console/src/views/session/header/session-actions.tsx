@@ -35,6 +35,11 @@ export function SessionActions({ session }: { readonly session: Session }) {
           <Icon name="inbox" /> Answer
         </Button>
       )}
+      {session.approval !== undefined && (
+        <Link className="button button-main" to="/inbox" search={{ approval: session.approval.id }}>
+          <Icon name="inbox" /> Decide
+        </Link>
+      )}
       <Button onClick={() => setAct('message')}>
         <Icon name="message" /> Message
       </Button>

@@ -9,7 +9,7 @@ import { safeHref } from '../../../parts/markdown/safe-markdown.ts';
 import { SessionBadge } from '../../../parts/session/session-badge.tsx';
 import { Untrusted } from '../../../parts/text/text.tsx';
 import { countText } from '../../../parts/text/visible-text.ts';
-import { Time, Took } from '../../../parts/time/time.tsx';
+import { Countdown, Time, Took } from '../../../parts/time/time.tsx';
 import { SessionActions } from './session-actions.tsx';
 
 export function SessionHeader({ session }: { readonly session: Session }) {
@@ -88,7 +88,7 @@ export function SessionHeader({ session }: { readonly session: Session }) {
 
 /** Why it waits, failed or ended as it did. */
 function Reason({ session }: { readonly session: Session }) {
-  const { failure, waiting_for, retry_at, clarification, deliveries } = session;
+  const { failure, waiting_for, retry_at, clarification, approval, deliveries } = session;
   return (
     <>
       {failure !== null && (
@@ -104,6 +104,12 @@ function Reason({ session }: { readonly session: Session }) {
       {clarification !== undefined && (
         <p className="muted">
           The answer is expected <Time at={clarification.deadline} />.
+        </p>
+      )}
+      {approval !== undefined && (
+        <p className="muted">
+          A call of <Untrusted text={approval.tool} /> needs an approval, and is denied by itself{' '}
+          <Countdown until={Date.parse(approval.expires_at)} />.
         </p>
       )}
       {deliveries.dead > 0 && (

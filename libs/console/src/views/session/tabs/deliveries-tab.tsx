@@ -7,7 +7,7 @@ import { Badge, type Tone } from '../../../parts/feedback/badge.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { tell, tellFailure } from '../../../parts/feedback/toasts.tsx';
 import { Markdown } from '../../../parts/markdown/markdown.tsx';
-import { Untrusted } from '../../../parts/text/text.tsx';
+import { LongText, Untrusted } from '../../../parts/text/text.tsx';
 import { Time } from '../../../parts/time/time.tsx';
 import { EventData, type SessionEvent } from '../session-event.ts';
 import { sessionKey, useDeliveries, useEvents } from '../use-session.ts';
@@ -15,6 +15,7 @@ import { sessionKey, useDeliveries, useEvents } from '../use-session.ts';
 const KINDS: Readonly<Record<string, string>> = {
   'session.interim-status': 'Status',
   'clarification.requested': 'Question',
+  'approval.requested': 'Request for approval',
   'session.final-response': 'Answer',
 };
 
@@ -98,7 +99,12 @@ function Output(props: {
           <Untrusted text={delivery.reason} />
         </p>
       )}
-      {text === '' ? (
+      {output.type === 'approval.requested' ? (
+        <LongText
+          text={`${data.text('tool') ?? 'tool'} ${data.text('arguments') ?? ''}`}
+          label="Request for approval"
+        />
+      ) : text === '' ? (
         <p className="muted">Empty</p>
       ) : (
         <Markdown text={text} label={KINDS[output.type] ?? 'Output'} />

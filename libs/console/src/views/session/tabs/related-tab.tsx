@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { getSession, type Session } from '../../../api/calls/session-calls.ts';
 import { api, ask } from '../../../api/client.ts';
+import { useRefresh } from '../../../api/feed/use-refresh.ts';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { SessionBadge } from '../../../parts/session/session-badge.tsx';
 import { Untrusted } from '../../../parts/text/text.tsx';
@@ -70,24 +71,19 @@ export function RelatedTab({ session }: { readonly session: Session }) {
   );
 }
 
-/** There is no filter for it in the API. A continuation by message or resume has the title and the route of its session. */
 function useContinuations(session: Session) {
+  const key = [...sessionKey(session.id), 'continuations'];
+  useRefresh(key, ({ type, data }) => type === 'session.created' && continuesOf(data) === session.id);
   return useQuery({
-    queryKey: [...sessionKey(session.id), 'continuations'],
+    queryKey: key,
     queryFn: async ({ signal }) => {
-      if (session.ended_at === null) return [];
-      const title = session.title.slice(0, 200).trim();
-      const query = {
-        route: session.route,
-        since: session.ended_at,
-        limit: 200,
-        ...(title === '' ? {} : { title }),
-      };
-      const { items } = await ask(api.GET('/v1/sessions', { params: { query }, signal }));
-      return items.filter(({ continues }) => continues === session.id);
+      const query = { continues: session.id, sort: 'oldest' as const, limit: 200 };
+      return (await ask(api.GET('/v1/sessions', { params: { query }, signal }))).items;
     },
   });
 }
+
+const continuesOf = (data: unknown) => (data as { readonly continues?: unknown } | null)?.continues;
 
 function SessionCard({ session }: { readonly session: Session }) {
   return (

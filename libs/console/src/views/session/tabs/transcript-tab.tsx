@@ -3,13 +3,15 @@ import type { Session } from '../../../api/calls/session-calls.ts';
 import type { Schema } from '../../../api/client.ts';
 import { Button } from '../../../parts/controls/button.tsx';
 import { Details } from '../../../parts/controls/details.tsx';
+import { Badge } from '../../../parts/feedback/badge.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { JsonView } from '../../../parts/json/json-view.tsx';
 import { parsedJson } from '../../../parts/json/parsed-json.ts';
 import { Markdown } from '../../../parts/markdown/markdown.tsx';
-import { LongText } from '../../../parts/text/text.tsx';
+import { LongText, Untrusted } from '../../../parts/text/text.tsx';
 import { beginning, visibleText } from '../../../parts/text/visible-text.ts';
-import { useTranscript } from '../use-session.ts';
+import { useEvents, useTranscript } from '../use-session.ts';
+import { type ApprovalState, approvalStates } from './approval-states.ts';
 
 type Message = Schema['Message'];
 
@@ -19,6 +21,7 @@ const PAGE = 100;
 /** The conversation as the model sees it. */
 export function TranscriptTab({ session }: { readonly session: Session }) {
   const { data: messages, error, refetch } = useTranscript(session.id);
+  const { data: events } = useEvents(session.id);
   const [most, setMost] = useState(PAGE);
   const results = useMemo(
     () =>
@@ -29,6 +32,7 @@ export function TranscriptTab({ session }: { readonly session: Session }) {
       ),
     [messages],
   );
+  const approvals = useMemo(() => approvalStates(events ?? []), [events]);
   if (messages === undefined)
     return error === null ? (
       <Loading what="the transcript" />
@@ -48,7 +52,7 @@ export function TranscriptTab({ session }: { readonly session: Session }) {
       <ol>
         {spoken.slice(hidden).map(({ message, index }) => (
           <li key={index} className={`message message-${message.role}`}>
-            <Said message={message} results={results} />
+            <Said message={message} results={results} approvals={approvals} />
           </li>
         ))}
       </ol>
@@ -61,9 +65,11 @@ const SPEAKERS = { user: 'Input', assistant: 'Agent', tool: 'Tool' } as const;
 function Said({
   message,
   results,
+  approvals,
 }: {
   readonly message: Message;
   readonly results: ReadonlyMap<string, string>;
+  readonly approvals: ReadonlyMap<string, ApprovalState>;
 }) {
   return (
     <>
@@ -80,7 +86,7 @@ function Said({
         ))}
       {message.tool_calls?.map((call) => (
         <Fragment key={call.id}>
-          <ToolCall call={call} result={results.get(call.id)} />
+          <ToolCall call={call} result={results.get(call.id)} approval={approvals.get(call.id)} />
         </Fragment>
       ))}
     </>
@@ -90,8 +96,9 @@ function Said({
 function ToolCall(props: {
   readonly call: NonNullable<Message['tool_calls']>[number];
   readonly result: string | undefined;
+  readonly approval: ApprovalState | undefined;
 }) {
-  const { call, result } = props;
+  const { call, result, approval } = props;
   return (
     <Details
       className="tool-call"
@@ -101,6 +108,11 @@ function ToolCall(props: {
           <bdi className="muted cut">
             {visibleText(beginning(call.arguments.replaceAll(/\s+/g, ' '), 120))}
           </bdi>
+          {approval !== undefined && (
+            <Badge tone={approval.tone}>
+              <Untrusted text={approval.text} />
+            </Badge>
+          )}
         </>
       }
     >

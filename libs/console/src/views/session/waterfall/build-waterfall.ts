@@ -103,6 +103,27 @@ class Folding {
       case 'clarification.superseded':
         this.#endWaits(at, 'calm', 'superseded', event, 'person');
         break;
+      case 'approval.requested':
+        this.#output(event, 'request', at);
+        this.#endRun(at, 'ok', 'asks', event);
+        this.#wait('person', 'Waits for an approval', approvalNote(data), event, at);
+        this.#expectDelivery(event, at);
+        break;
+      case 'approval.decided': {
+        const approved = data.text('decision') === 'approve';
+        const note = `by ${data.text('actor') ?? 'somebody'}`;
+        this.#endWaits(at, approved ? 'ok' : 'bad', approved ? 'approved' : 'denied', event, 'person');
+        this.#wait('queue', 'Queue', `${approved ? 'approved' : 'denied'} ${note}`, event, at);
+        break;
+      }
+      case 'approval.expired':
+        if (data.text('reason') === 'superseded') {
+          this.#endWaits(at, 'calm', 'superseded', event, 'person');
+          break;
+        }
+        this.#endWaits(at, 'bad', 'expired', event, 'person');
+        this.#wait('queue', 'Queue', 'nobody approved', event, at);
+        break;
       case 'run.put-off':
         this.#endRun(at, 'wait', 'put off', event);
         this.#wait('outage', 'Waits for a model', data.text('reason') ?? '', event, at);
@@ -341,6 +362,9 @@ function usageText(data: EventData): string {
   const usage = data.usage;
   return usage === null ? '' : `${countText(usage.input)} in, ${countText(usage.output)} out`;
 }
+
+const approvalNote = (data: EventData): string =>
+  `${data.text('tool') ?? 'tool'} ${firstLine(data.text('arguments'))}`;
 
 const reasonOf = (data: EventData): string => firstLine(data.text('reason'));
 

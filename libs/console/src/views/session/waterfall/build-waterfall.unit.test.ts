@@ -70,6 +70,35 @@ describe('the waterfall', () => {
     expect(steps[0]).toMatchObject({ versions: [2, 3] });
   });
 
+  it('has the wait for an approval, with what became of it and who decided', () => {
+    const asked = [
+      'approval.requested',
+      { approval_id: 's.1', call_id: 'a', tool: 'terminal', arguments: '{"command":"rm x"}' },
+    ] as const;
+    const decided = (decision: string) =>
+      ['approval.decided', { approval_id: 's.1', decision, actor: 'telegram:1' }] as const;
+    const steps = buildWaterfall(history(...accepted, run(1), model, asked, decided('approve'), run(2)));
+    expect(drawn(steps)).toEqual([
+      'Queue: done 1-2',
+      'Run 1: asks 2-4',
+      '  main: done 2-3',
+      'Waits for an approval: approved 4-5',
+      'Delivery of the request: pending 4-…',
+      'Queue: done 5-6',
+      'Run 2: under way 6-…',
+      '  Model call: under way 6-…',
+    ]);
+    expect(steps[3]?.note).toBe('terminal {"command":"rm x"}');
+    expect(steps[5]?.note).toBe('approved by telegram:1');
+    expect(waterfall(...accepted, run(1), model, asked, decided('deny'))[3]).toBe(
+      'Waits for an approval: denied 4-5',
+    );
+    const expired = ['approval.expired', { approval_id: 's.1', reason: 'time' }] as const;
+    expect(waterfall(...accepted, run(1), model, asked, expired)[3]).toBe(
+      'Waits for an approval: expired 4-5',
+    );
+  });
+
   it('of a running session ends with the model call that is under way', () => {
     expect(waterfall(...accepted, run(1), model, tool('a'), result('a'))).toEqual([
       'Queue: done 1-2',

@@ -122,6 +122,10 @@ function Content({ event }: { readonly event: SessionEvent }): ReactNode {
       return <MarkdownPart name="Question" text={data.text('question')} />;
     case 'clarification.answered':
       return <Part name={`Answer, by ${data.text('by') ?? 'somebody'}`} text={data.text('answer')} />;
+    case 'approval.requested':
+      return <Value name={`Asks to run ${data.text('tool') ?? 'a tool'}`} text={data.text('arguments')} />;
+    case 'approval.decided':
+      return <Part name={decidedText(data)} text={data.text('reason') ?? 'No reason was given.'} />;
     case 'run.failed':
       return <Part name={data.text('code') ?? 'Reason'} text={data.text('message')} />;
     case 'process.started':
@@ -138,6 +142,13 @@ function Content({ event }: { readonly event: SessionEvent }): ReactNode {
     default:
       return null;
   }
+}
+
+/** `Denied by telegram:1 (chat)` */
+function decidedText(data: EventData): string {
+  const done = data.text('decision') === 'approve' ? 'Approved' : 'Denied';
+  const scope = data.text('scope') === 'session' ? ' for the session' : '';
+  return `${done}${scope} by ${data.text('actor') ?? 'somebody'} (${data.text('way') ?? 'unknown way'})`;
 }
 
 function Part({ name, text }: { readonly name: string; readonly text: string | null }) {

@@ -7,6 +7,7 @@ const PRESETS: readonly (readonly [name: string, search: ListSearch])[] = [
   ['All', {}],
   ['Running', { status: 'running' }],
   ['Waiting for a person', { status: 'waiting', waiting_for: 'person' }],
+  ['Waiting for an approval', { status: 'waiting', waiting_for: 'approval' }],
   ['Waiting for a model', { status: 'waiting', waiting_for: 'model' }],
   ['Failed in the last hour', { outcome: 'failed', ended_since: '1h' }],
   ['Failed today', { outcome: 'failed', ended_since: '24h' }],

@@ -29,7 +29,7 @@ export interface ListSearch extends SessionFilters {
 export const VALUES = {
   status: ['queued', 'running', 'waiting', 'ended'],
   outcome: ['succeeded', 'failed', 'cancelled', 'expired'],
-  waiting_for: ['person', 'model', 'process'],
+  waiting_for: ['person', 'approval', 'model', 'process'],
 } as const satisfies Partial<Record<FilterName, readonly string[]>>;
 
 /** The codes of `failure.code` (docs/events.md, run.failed). A code that is not here can still be in the address. */

@@ -1,16 +1,28 @@
-import { Link, useNavigate } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { useNavigate, useRouter } from '@tanstack/react-router';
+import {
+  type MouseEvent,
+  memo,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { SessionBadge } from '../../../parts/session/session-badge.tsx';
 import { countText, visibleText } from '../../../parts/text/visible-text.ts';
 import { Time, Took } from '../../../parts/time/time.tsx';
 import type { ListLoader, ListState } from './list-loader.ts';
+import { placeToShow } from './rows-in-sight.ts';
 import type { SessionRow } from './session-rows.ts';
+import { useRowsInSight } from './use-rows-in-sight.ts';
 
 const ROW = 60;
 /** On a phone a row has three lines. */
 const PHONE_ROW = 92;
+const NARROW = '(max-width: 760px)';
+const fittingHeight = () => (matchMedia(NARROW).matches ? PHONE_ROW : ROW);
 /** The next page is on its way before the reader comes to the end. */
 const LOAD_BEFORE_END = 60;
 
@@ -31,36 +43,30 @@ export function SessionList(props: Props) {
   const { loader, state, scroller, selected } = props;
   const { rows } = state.list;
   const navigate = useNavigate();
+  const { basepath } = useRouter();
   const [cursor, setCursor] = useState<string | null>(null);
   const focusOn = useRef<number | null>(null);
-  const [rowHeight, setRowHeight] = useState(ROW);
-  const keyOf = useCallback((index: number) => rows[index]?.id ?? index, [rows]);
-  const list = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
-    overscan: 10,
-    initialOffset: props.offset,
-    // The function stays the same: with another one, all of 100,000 places would be worked out again.
-    getItemKey: keyOf,
-  });
-  const items = list.getVirtualItems();
-  const last = items.at(-1)?.index ?? -1;
+  const [rowHeight, setRowHeight] = useState(fittingHeight);
+  // Where the reader left the list, before it is drawn for the first time.
+  const left = useRef(props.offset);
+  useLayoutEffect(() => {
+    if (scroller.current !== null) scroller.current.scrollTop = left.current;
+  }, [scroller]);
+  const { first, end } = useRowsInSight(scroller, { count: rows.length, height: rowHeight });
+  const inSight = rows.slice(first, end);
+  const last = end - 1;
 
   useEffect(() => {
-    const narrow = matchMedia('(max-width: 760px)');
-    const fit = () => setRowHeight(narrow.matches ? PHONE_ROW : ROW);
-    fit();
+    const narrow = matchMedia(NARROW);
+    const fit = () => setRowHeight(fittingHeight());
     narrow.addEventListener('change', fit);
     return () => narrow.removeEventListener('change', fit);
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows have another height now.
-  useEffect(() => list.measure(), [rowHeight]);
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - LOAD_BEFORE_END) void loader.loadMore();
   }, [last, rows.length, loader]);
   useEffect(() => {
-    props.onVisible(items.flatMap(({ index }) => rows[index]?.id ?? []));
+    props.onVisible(inSight.map(({ id }) => id));
     if (focusOn.current === null) return;
     const link = scroller.current?.querySelector<HTMLElement>(`[data-row="${focusOn.current}"] a`);
     if (link == null) return;
@@ -74,7 +80,8 @@ export function SessionList(props: Props) {
     if (row === undefined) return;
     setCursor(row.id);
     focusOn.current = index;
-    list.scrollToIndex(index, { align: 'auto' });
+    const list = scroller.current;
+    if (list !== null) list.scrollTop = placeToShow(index, list, rowHeight);
   };
   // By its id: a new session at the top moves all rows.
   const place = () => (cursor === null ? -1 : rows.findIndex(({ id }) => id === cursor));
@@ -96,30 +103,33 @@ export function SessionList(props: Props) {
     },
   });
 
+  const open = useCallback(
+    (id: string) => void navigate({ to: '/sessions/$id', params: { id } }),
+    [navigate],
+  );
+
   return (
     <div
       ref={scroller}
       className="session-scroll"
       onScroll={(event) => props.keepOffset(event.currentTarget.scrollTop)}
     >
-      <ul className="session-rows" aria-label="Sessions" style={{ height: list.getTotalSize() }}>
-        {items.map(({ index, start, key }) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          return (
-            <Row
-              key={key}
-              row={row}
-              index={index}
-              top={start}
-              height={rowHeight}
-              total={state.complete ? rows.length : -1}
-              selected={selected === 'all' || selected.has(row.id)}
-              onSelect={props.onSelect}
-              onFocus={setCursor}
-            />
-          );
-        })}
+      <ul className="session-rows" aria-label="Sessions" style={{ height: rows.length * rowHeight }}>
+        {inSight.map((row, at) => (
+          <Row
+            key={row.id}
+            row={row}
+            index={first + at}
+            top={(first + at) * rowHeight}
+            height={rowHeight}
+            address={`${basepath}/sessions/${row.id}`}
+            onOpen={open}
+            total={state.complete ? rows.length : -1}
+            selected={selected === 'all' || selected.has(row.id)}
+            onSelect={props.onSelect}
+            onFocus={setCursor}
+          />
+        ))}
       </ul>
       {state.loading && rows.length > 0 && (
         <p className="muted session-more" role="status">
@@ -135,13 +145,20 @@ interface RowProps {
   readonly index: number;
   readonly top: number;
   readonly height: number;
+  readonly address: string;
   readonly total: number;
   readonly selected: boolean;
+  readonly onOpen: (id: string) => void;
   readonly onSelect: (id: string) => void;
   readonly onFocus: (id: string) => void;
 }
 
-const Row = memo(function Row({ row, index, top, height, total, selected, onSelect, onFocus }: RowProps) {
+/** With another button or a key, a link opens a tab or a window, or is copied. That is the browser's business. */
+const isPlainClick = ({ button, metaKey, ctrlKey, shiftKey, altKey }: MouseEvent) =>
+  button === 0 && !metaKey && !ctrlKey && !shiftKey && !altKey;
+
+const Row = memo(function Row(props: RowProps) {
+  const { row, index, top, height, address, total, selected, onOpen, onSelect, onFocus } = props;
   const title = row.title === '' ? 'Without a title' : visibleText(row.title);
   return (
     <li
@@ -161,9 +178,18 @@ const Row = memo(function Row({ row, index, top, height, total, selected, onSele
         />
       </label>
       <div className="session-main">
-        <Link to="/sessions/$id" params={{ id: row.id }} preload={false} className="session-link cut">
+        {/* Not the router's Link, of which each follows the address of the page. */}
+        <a
+          href={address}
+          className="session-link cut"
+          onClick={(event) => {
+            if (!isPlainClick(event)) return;
+            event.preventDefault();
+            onOpen(row.id);
+          }}
+        >
           <bdi>{title}</bdi>
-        </Link>
+        </a>
         <p className="session-meta cut">
           <span className="mono">{row.id}</span>
           <span>{row.route}</span>

@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto';
+import type { MessagePlace } from './place.ts';
+
+/**
+ * A delivered message belongs to a session. delivery appends the session to these small streams in the same append as the
+ * receipt, and ingress finds the session of a reply by them. They are streams of keys (`key.session-opened`), so pruning
+ * removes them with their session.
+ */
+
+/** The stream of one message. */
+export function messageKey(place: MessagePlace, message: string): string {
+  return stream('message', place.platform, scopeOf(place), message);
+}
+
+/** The stream of a thread. Its last event names the session that wrote there last. */
+export function threadKey(place: MessagePlace, thread: string): string {
+  return stream('thread', place.platform, scopeOf(place), thread);
+}
+
+/**
+ * The streams that a delivered message is recorded in. A message that no agent works on (`deliver_only`) does not take over
+ * the thread in which it stands: what somebody says there next is for the session that was there before.
+ */
+export function receiptKeys(
+  place: MessagePlace & { readonly message: string },
+  { deliverOnly }: { readonly deliverOnly: boolean },
+): readonly string[] {
+  const ofMessage = messageKey(place, place.message);
+  return place.thread === null || deliverOnly ? [ofMessage] : [ofMessage, threadKey(place, place.thread)];
+}
+
+/**
+ * Within what a platform's ids of messages are unique. Those of mails are unique everywhere, and somebody else among the
+ * recipients may reply than the one that the mail was recorded for.
+ */
+function scopeOf({ platform, chat }: MessagePlace): string {
+  return platform === 'email' ? '' : chat;
+}
+
+/** JSON keeps the parts apart: `a`, `bc` and `ab`, `c` differ. */
+function stream(...parts: readonly string[]): string {
+  return `key-${hash('sha256', JSON.stringify(['chat', ...parts]))}`;
+}

@@ -1,0 +1,10 @@
+/** What waits for a person. */
+export type Waiting = 'questions' | 'approvals';
+
+const CHANGES: Readonly<Record<Waiting, string>> = { questions: 'clarification.', approvals: 'approval.' };
+
+/** Whether another number of them may be open after an event of this type. A session that ends can only close some. */
+export function changesOpen(what: Waiting, type: string, open: number | undefined): boolean {
+  if (type.startsWith(CHANGES[what])) return true;
+  return open !== 0 && (type === 'session.ended' || type === 'run.cancelled');
+}

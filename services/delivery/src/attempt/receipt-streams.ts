@@ -1,0 +1,95 @@
+import { receiptKeys } from '@angelia/chats';
+import { instanceOf, type KeyEventData } from '@angelia/contracts';
+import type { StreamAppend } from '@angelia/event-log';
+import { type Loaded, newEventId } from '@angelia/sessions';
+import type { DeliveryContext } from '../delivery-context.ts';
+import type { DeliveredPlace, Target, TargetAddress } from '../targets/target.ts';
+
+/** Where an output is sent. */
+export interface ReceiptPlace {
+  readonly target: Target;
+  readonly address: TargetAddress;
+}
+
+type Context = Pick<DeliveryContext, 'streams' | 'holder' | 'logger'>;
+
+/**
+ * What is appended along with a receipt, so that a reply to the message, or in its thread, finds the session: one event in
+ * the small stream of each (libs/chats). Nothing for a platform that nobody can reply on.
+ *
+ * @param again the append met a conflict: two sessions delivered into one thread at the same time, or a message was edited
+ */
+export async function receiptStreams(
+  loaded: Loaded,
+  { target, address, receipt }: ReceiptPlace & { readonly receipt: string | null },
+  again: boolean,
+  context: Context,
+): Promise<readonly StreamAppend[]> {
+  const sessionId = sessionOfReplies(loaded);
+  if (receipt === null || sessionId === null) return [];
+  const place = placeOf(target, receipt, address, loaded, context);
+  if (place === null) return [];
+  const keys = receiptKeys(place, { deliverOnly: loaded.state.created?.deliverOnly ?? false });
+  const appends = keys.map((key, index) =>
+    // The message comes first. It is new, unless a status was edited into it: its stream is read after a conflict only.
+    index === 0 && !again
+      ? openingAt(0, key, sessionId, loaded, context)
+      : opening(key, sessionId, loaded, context),
+  );
+  return (await Promise.all(appends)).filter((append) => append !== null);
+}
+
+/** The answer of a command is about another session, or about none: nobody can continue a `deliver_only` session. */
+function sessionOfReplies({ id, state }: Loaded): string | null {
+  const { created } = state;
+  return created?.deliverOnly === true ? (created.about ?? null) : id;
+}
+
+/** What was sent has to be recorded in any case. */
+function placeOf(
+  { name, placeOf: find }: Target,
+  receipt: string,
+  address: TargetAddress,
+  { id }: Loaded,
+  { logger }: Context,
+): DeliveredPlace | null {
+  try {
+    return find?.(receipt, address) ?? null;
+  } catch (error) {
+    logger.error({ err: error, session_id: id, target: name }, 'target failed to say where its message is');
+    return null;
+  }
+}
+
+/** Null: it names the session already. */
+async function opening(
+  stream: string,
+  sessionId: string,
+  loaded: Loaded,
+  context: Context,
+): Promise<StreamAppend | null> {
+  const head = await context.streams.readHead(stream);
+  const known = (head?.data as KeyEventData<'key.session-opened'> | undefined)?.session_id;
+  return known === sessionId ? null : openingAt(head?.version ?? 0, stream, sessionId, loaded, context);
+}
+
+function openingAt(
+  version: number,
+  streamId: string,
+  sessionId: string,
+  { id, state }: Loaded,
+  { holder }: Context,
+): StreamAppend {
+  const data: KeyEventData<'key.session-opened'> = { session_id: sessionId };
+  const traceparent = state.created?.traceparent ?? null;
+  const meta = {
+    actor: instanceOf(holder),
+    correlation: id,
+    ...(traceparent === null ? {} : { traceparent }),
+  };
+  return {
+    streamId,
+    expectedVersion: version,
+    events: [{ eventId: newEventId(), type: 'key.session-opened', data, meta }],
+  };
+}

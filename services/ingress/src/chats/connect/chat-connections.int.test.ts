@@ -1,0 +1,119 @@
+import { buttonData } from '@angelia/chats';
+import { sessionId } from '@angelia/contracts';
+import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { apiCall } from '../../testing/api-call.ts';
+import { startIngress, type TestIngress } from '../../testing/ingress.ts';
+import { startTestTelegram, takenUpdate, telegramConfig } from '../../testing/telegram-chat.ts';
+import { openWorker } from '../../testing/worker.ts';
+
+let database: TestDatabase;
+let telegram: TelegramStandIn;
+const started: TestIngress[] = [];
+
+const config = (over: object = {}) =>
+  telegramConfig(telegram, { receive: 'connection', speakers: { anyone: true }, ...over });
+
+async function start(instance: string, chat: object = {}): Promise<TestIngress> {
+  const ingress = await startIngress({
+    databaseUrl: database.url,
+    config: config(chat),
+    env: { ANGELIA_INSTANCE: instance },
+  });
+  started.push(ingress);
+  return ingress;
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  telegram = await startTestTelegram();
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((ingress) => ingress.close()));
+});
+afterAll(async () => {
+  expect(telegram?.problems).toEqual([]);
+  await telegram?.stop();
+  await database?.drop();
+});
+
+const offsetEvents = async ({ log }: TestIngress) => {
+  const streams = await log.streams.heads({ from: 'chat-offset-', to: 'chat-offset.', limit: 10 });
+  return (await Promise.all(streams.map(({ streamId }) => log.streams.read(streamId)))).flat();
+};
+const connectionOf = async (ingress: TestIngress) =>
+  ((await apiCall(ingress, '/v1/chats')).body.items as { connection: object }[])[0]?.connection;
+
+describe('a connection from inside', () => {
+  it('takes updates, and the offset is in the append of what the last one started', async () => {
+    const ingress = await start('one');
+    const chatter = telegram.inbox.push({ poll: { id: '1' } });
+    const update = telegram.inbox.say({ chat: 31, text: 'hello' });
+    const id = await takenUpdate(telegram, ingress, update);
+    expect((await ingress.log.streams.read(id ?? ''))[0]?.data).toMatchObject({ route: 'chat:home' });
+    const [offset, more] = await offsetEvents(ingress);
+    expect([offset?.data, more]).toEqual([{ offset: String(update.update_id + 1) }, undefined]);
+    expect(chatter.update_id).toBeLessThan(update.update_id);
+    expect(await connectionOf(ingress)).toEqual({ leading: true, connected: true, error: null });
+  });
+
+  it('records a click that came too late, and goes on', async () => {
+    const ingress = await start('one');
+    const id = (await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 35, text: 'ask me' }))) ?? '';
+    const worker = openWorker({ databaseUrl: database.url });
+    await worker.asksFor(id, 'clarify', 'call-1');
+    const { state } = await worker.does(id, ({ generation }) => ({
+      ...{ type: 'request-clarification', generation, clarificationId: 'question-1', callId: 'call-1' },
+      ...{ question: 'Where to?', choices: ['Rome'], deadline: Date.now() + 3_600_000, onTimeout: 'end' },
+    }));
+    await worker.close();
+    const data = buttonData({
+      sessionId: sessionId(id),
+      output: state.clarification?.output ?? 0,
+      action: 'choice-0',
+    });
+    const late = [1, 2].map(() => telegram.inbox.click({ chat: 35, from: { id: 35 }, message: 1, data }))[1];
+    await eventually(async () =>
+      (await offsetEvents(ingress)).some(
+        (event) => (event.data as { offset: string }).offset === String((late?.update_id ?? 0) + 1),
+      ),
+    );
+    expect(await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 35, text: 'more' }))).toBe(id);
+  });
+
+  it('is led by one of two replicas, and by the other one when that leaves', async () => {
+    const one = await start('one');
+    await eventually(async () => (await connectionOf(one)) as { connected: boolean } & object);
+    await takenUpdate(telegram, one, telegram.inbox.say({ chat: 32, text: 'first' }));
+    const two = await start('two');
+    const requests = telegram.requests.length;
+    const id = await takenUpdate(telegram, one, telegram.inbox.say({ chat: 32, text: 'second' }));
+    expect(await connectionOf(two)).toMatchObject({ leading: false });
+    expect(telegram.requests.length).toBeLessThan(requests + 10);
+    started.splice(started.indexOf(one), 1);
+    await one.close();
+    expect(await takenUpdate(telegram, two, telegram.inbox.say({ chat: 32, text: 'third' }))).toBe(id);
+  });
+
+  it('says why it is not connected: a webhook is set', async () => {
+    await telegram.inbox.call('setWebhook', { url: 'http://127.0.0.1:1/' });
+    const ingress = await start('one');
+    const status = await eventually(async () => {
+      const connection = (await connectionOf(ingress)) as { error: string | null };
+      return connection.error !== null && connection;
+    });
+    expect(status).toMatchObject({ connected: false, error: expect.stringContaining('webhook is active') });
+    await telegram.inbox.call('deleteWebhook', {});
+    await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 33, text: 'hello' }));
+  });
+
+  it('follows the config: a disabled chat is left, an enabled one connected', async () => {
+    const ingress = await start('one', { enabled: false });
+    const update = telegram.inbox.say({ chat: 34, text: 'hello' });
+    expect(telegram.inbox.unconfirmed()).toContainEqual(update);
+    await ingress.take(config({ enabled: true }));
+    expect(await takenUpdate(telegram, ingress, update)).not.toBeNull();
+    await ingress.take(config({ enabled: false }));
+    await eventually(async () => !((await connectionOf(ingress)) as { leading: boolean }).leading);
+  });
+});

@@ -1,0 +1,159 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RunningConfig } from '@angelia/config';
+import { isPermanent } from '@angelia/contracts';
+import type { EventLog } from '@angelia/event-log';
+import { type Leading, lead } from '@angelia/event-log/leading';
+import { CONFIG, EVENT_LOG, LOGGER, type Logger } from '@angelia/service-kit';
+import { Superseded } from '@angelia/sessions';
+import { pause } from '@angelia/waiting';
+import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import type { IngressSettings } from '../../settings.ts';
+import type { Chat } from '../chat.ts';
+import type { ChatConnection } from '../platform.ts';
+import { ChatTaking } from '../take/chat-taking.ts';
+import { offsetStream, readOffset, takeBatch } from './take-batch.ts';
+
+/** A platform that is away is asked again soon at first. Telegram limits getUpdates of a bot that fails in a loop. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Only a person can help, and a changed config connects at once. Discord resets the token of a bot that tries 1,000 times a day. */
+const REFUSED_PAUSE_MS = 3_600_000;
+
+interface Running {
+  readonly chat: Chat;
+  readonly leading: Leading;
+}
+
+export interface ConnectionStatus {
+  readonly chat: string;
+  readonly platform: string;
+  /** Whether this process leads it. */
+  readonly leading: boolean;
+  readonly connected: boolean;
+  /** Why the last try failed; null: it did not. */
+  readonly error: string | null;
+}
+
+/**
+ * Connections from inside to the platforms (`receive: connection`). One replica leads each of them, by a lease row in
+ * Postgres. A changed config ends the connections that it changes and opens them anew.
+ */
+@Injectable()
+export class ChatConnections implements OnModuleInit, OnModuleDestroy {
+  readonly #running = new Map<string, Running>();
+  readonly #status = new Map<string, { connected: boolean; error: string | null }>();
+  #changing: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: RunningConfig<IngressSettings>,
+    @Inject(EVENT_LOG) private readonly log: EventLog,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(ChatTaking) private readonly taking: ChatTaking,
+  ) {}
+
+  onModuleInit(): void {
+    this.#follow(this.config.settings.chats);
+    this.config.onTaken(() => this.#follow(this.config.settings.chats));
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.#closed = true;
+    await this.#changing;
+    await Promise.all([...this.#running.values()].map(({ leading }) => leading.stop()));
+  }
+
+  status(): readonly ConnectionStatus[] {
+    return [...this.#running].map(([name, { chat, leading }]) => ({
+      chat: name,
+      platform: chat.platform.name,
+      leading: leading.isLeading(),
+      connected: this.#status.get(name)?.connected ?? false,
+      error: this.#status.get(name)?.error ?? null,
+    }));
+  }
+
+  #follow(chats: ReadonlyMap<string, Chat>): void {
+    this.#changing = this.#changing.then(async () => {
+      for (const [name, { chat, leading }] of this.#running) {
+        const now = chats.get(name);
+        if (now !== undefined && isConnected(now) && isDeepStrictEqual(now, chat)) continue;
+        this.#running.delete(name);
+        await leading.stop();
+      }
+      for (const [name, chat] of chats) {
+        if (this.#closed || !isConnected(chat) || this.#running.has(name)) continue;
+        this.#running.set(name, { chat, leading: this.#lead(chat) });
+      }
+    });
+  }
+
+  #lead(chat: Chat): Leading {
+    const { log } = this;
+    return lead({
+      log,
+      name: `chat:${chat.name}`,
+      holder: log.holder,
+      seconds: this.config.current.timing.lead_seconds,
+      // No epoch: each batch is appended at the version of the offset that was read.
+      onLead: (_, signal) => this.#stayConnected(chat, signal),
+    });
+  }
+
+  async #stayConnected(chat: Chat, signal: AbortSignal): Promise<void> {
+    const { connection } = chat.platform;
+    if (connection === undefined) return;
+    for (let failures = 0; !signal.aborted; ) {
+      const state = { connected: false, error: null as string | null };
+      this.#status.set(chat.name, state);
+      try {
+        await this.#connect(chat, connection, signal, () => {
+          state.connected = true;
+          state.error = null;
+          failures = 0;
+        });
+      } catch (error) {
+        state.connected = false;
+        if (signal.aborted || error instanceof Superseded) break;
+        state.error = error instanceof Error ? error.message : String(error);
+        failures += 1;
+        this.logger.warn(
+          { chat: chat.name, err: error },
+          'the connection of a chat broke; will connect again',
+        );
+        const growing = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+        await pause(isPermanent(error) ? REFUSED_PAUSE_MS : growing, signal);
+      }
+    }
+    this.#status.delete(chat.name);
+  }
+
+  async #connect(
+    chat: Chat,
+    connection: ChatConnection,
+    signal: AbortSignal,
+    connected: () => void,
+  ): Promise<void> {
+    const stream = offsetStream(chat, connection.account(chat.settings));
+    let known = await readOffset(this.log, stream);
+    const { sessions, keyed, log, bus, pairings, told, inOrder, logger } = this.taking;
+    const context = {
+      ...{ sessions, keyed, log, bus, pairings, told, inOrder, logger },
+      append: log.append.bind(log),
+      instance: log.instance,
+    };
+    await connection.run({
+      settings: chat.settings,
+      signal,
+      offset: known.offset,
+      connected,
+      tell: (what) => logger.warn({ chat: chat.name }, what),
+      take: async (updates, offset) => {
+        known = await takeBatch(context, chat, updates, stream, known, offset);
+      },
+    });
+  }
+}
+
+const isConnected = ({ enabled, receive, platform }: Chat): boolean =>
+  enabled && receive === 'connection' && platform.connection !== undefined;

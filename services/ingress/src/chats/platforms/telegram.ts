@@ -1,0 +1,90 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { headerOf } from '../../webhooks/authenticate/scheme.ts';
+import type { ChatPlatform } from '../platform.ts';
+import { botId, callTelegram, downloadFromTelegram } from './telegram-api.ts';
+import { ALLOWED_UPDATES, readUpdate } from './telegram-updates.ts';
+
+/** How long Telegram holds a request that has nothing to bring. Longer ones are cut by some proxies. */
+const POLL_SECONDS = 25;
+const BATCH = 100;
+/** Above the time that Telegram takes. */
+const POLL_LIMIT_MS = (POLL_SECONDS + 15) * 1000;
+
+/** https://core.telegram.org/bots/api#getting-updates */
+export const telegram: ChatPlatform = {
+  name: 'telegram',
+
+  chatOf: ({ chat_id: chat }) => (typeof chat === 'string' || typeof chat === 'number' ? String(chat) : null),
+  addressOf: (chat) => ({ chat_id: chat }),
+  threadsAreRooms: true,
+
+  webhook: {
+    verify({ headers }, { chat }) {
+      const given = headerOf(headers, 'x-telegram-bot-api-secret-token');
+      const { webhook_secret: secret } = chat;
+      if (given === null || typeof secret !== 'string') return false;
+      return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secret, 'buffer'));
+    },
+    read: (body, { nowMs }, settings) => [readUpdate(body, settings, nowMs)],
+  },
+
+  connection: {
+    account: botId,
+    async run({ settings, signal, offset, take, connected }) {
+      let next = offset;
+      while (!signal.aborted) {
+        const updates = await callTelegram<readonly { readonly update_id: number }[]>(
+          'getUpdates',
+          {
+            timeout: POLL_SECONDS,
+            limit: BATCH,
+            allowed_updates: ALLOWED_UPDATES,
+            ...(next === null ? {} : { offset: Number(next) }),
+          },
+          { settings, signal },
+          POLL_LIMIT_MS,
+        );
+        connected();
+        const last = updates.at(-1);
+        if (last === undefined) continue;
+        // The next call confirms what this one brought.
+        next = String(last.update_id + 1);
+        const nowMs = Date.now();
+        await take(
+          updates.map((update) => readUpdate(update, settings, nowMs)),
+          next,
+        );
+      }
+    },
+  },
+
+  async acknowledge({ acknowledgement }, text, context) {
+    // "0-200 characters"
+    await callTelegram('answerCallbackQuery', { ...acknowledgement, text: text.slice(0, 200) }, context);
+  },
+
+  fetchFile: ({ id }, mostBytes, context) => downloadFromTelegram(id, mostBytes, context),
+
+  async setup({ commands, webhookUrl }, context) {
+    await callTelegram(
+      'setMyCommands',
+      { commands: commands.map(({ name, description }) => ({ command: name, description })) },
+      context,
+    );
+    const done = [`Telegram shows ${commands.length} commands in the menu of the bot.`];
+    const { receive, webhook_secret: secret } = context.settings.chat;
+    if (receive === 'connection') {
+      await callTelegram('deleteWebhook', {}, context);
+      return { done: [...done, 'No webhook is set, so getUpdates works.'], todo: [] };
+    }
+    if (webhookUrl === null) {
+      return { done, todo: ['Set `public_url` in the config, and run this command again.'] };
+    }
+    await callTelegram(
+      'setWebhook',
+      { url: webhookUrl, secret_token: secret, allowed_updates: ALLOWED_UPDATES },
+      context,
+    );
+    return { done: [...done, `Telegram sends updates to ${webhookUrl}.`], todo: [] };
+  },
+};

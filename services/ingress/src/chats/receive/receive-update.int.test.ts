@@ -1,0 +1,109 @@
+import { createTestDatabase, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startIngress, type TestIngress } from '../../testing/ingress.ts';
+import { startTestTelegram, TELEGRAM_SECRET, telegramConfig } from '../../testing/telegram-chat.ts';
+
+let database: TestDatabase;
+let ingress: TestIngress;
+let telegram: TelegramStandIn;
+let update = 1;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  telegram = await startTestTelegram();
+  ingress = await startIngress({
+    databaseUrl: database.url,
+    config: telegramConfig(telegram, { speakers: { anyone: true } }),
+  });
+});
+afterAll(async () => {
+  await telegram?.stop();
+  await ingress?.close();
+  await database?.drop();
+});
+
+function updateOf(text: string): object {
+  update += 1;
+  const date = Math.floor(Date.now() / 1000);
+  const from = { id: 5, is_bot: false, first_name: 'Ada' };
+  return {
+    update_id: update,
+    message: { message_id: update, date, chat: { id: 5, type: 'private' }, from, text },
+  };
+}
+
+async function post(
+  body: string,
+  { path = '/chats/telegram/home', method = 'POST', ...headers }: Record<string, string> = {},
+) {
+  const response = await fetch(new URL(path, ingress.baseUrl), {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      'x-telegram-bot-api-secret-token': TELEGRAM_SECRET,
+      ...headers,
+    },
+    ...(method === 'GET' ? {} : { body }),
+  });
+  return { status: response.status, headers: response.headers, body: await response.text() };
+}
+
+const known = (id: number) => ingress.log.streams.findByKey(`chat:telegram:4711:${id}`);
+
+describe('an update by webhook', () => {
+  it('is answered 200 once it is durable', async () => {
+    const { status } = await post(JSON.stringify(updateOf('hello')));
+    expect([status, await known(update)]).toEqual([200, expect.any(String)]);
+  });
+
+  it.each([
+    ['no secret', ''],
+    ['another secret', 'a-wrong-secret-of-telegram'],
+  ])('with %s is refused before it is parsed', async (_, secret) => {
+    const forged = { 'x-telegram-bot-api-secret-token': secret };
+    expect((await post(JSON.stringify(updateOf('forged')), forged)).status).toBe(401);
+    expect(await known(update)).toBeNull();
+    expect((await post('{"not json', forged)).status).toBe(401);
+  });
+
+  it.each([
+    ['an unknown chat', { path: '/chats/telegram/other' }, 404],
+    ['another platform', { path: '/chats/slack/home' }, 404],
+    ['another method', { method: 'GET' }, 405],
+    ['another type', { 'content-type': 'text/csv' }, 415],
+  ])('for %s is answered %j with %i', async (_, how, status) => {
+    expect((await post(JSON.stringify(updateOf('x')), how)).status).toBe(status);
+  });
+
+  it('that is not JSON is answered 400, one that is too large 413', async () => {
+    expect((await post('{"not json')).status).toBe(400);
+    expect((await post(JSON.stringify({ text: 'x'.repeat(1_100_000) }))).status).toBe(413);
+  });
+
+  it.each([
+    ['{}'],
+    ['[]'],
+    ['null'],
+    ['{"update_id":1,"message":{"message_id":"x"}}'],
+    ['{"update_id":7,"poll":{}}'],
+  ])('that nobody knows starts nothing: %s', async (body) => {
+    expect((await post(body)).status).toBe(200);
+  });
+
+  it('is answered 503 with Retry-After while the log is away, so that it is sent again', async () => {
+    const away = await startIngress({
+      databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+      config: telegramConfig(telegram, { speakers: { anyone: true } }),
+    });
+    try {
+      const response = await fetch(new URL('/chats/telegram/home', away.baseUrl), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': TELEGRAM_SECRET },
+        body: JSON.stringify(updateOf('hello')),
+      });
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    } finally {
+      await away.close();
+    }
+  });
+});

@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Refusal } from '../../http/refusal.ts';
+import { COMMIT_TIMEOUT_MS, withCommitTimeout } from '../../webhooks/accept/commit-limits.ts';
+import type { Handshake, SignedRequest } from '../../webhooks/authenticate/scheme.ts';
+import { readPayload } from '../../webhooks/payload/read-payload.ts';
+import type { Chat } from '../chat.ts';
+import type { ChatWebhook } from '../platform.ts';
+import type { InOrder } from '../take/in-order.ts';
+import type { TakeContext } from '../take/take-context.ts';
+import { takeUpdate } from '../take/take-update.ts';
+
+export interface ChatRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** A Buffer, or nothing if the request had no body. */
+  readonly body: unknown;
+  /** Path and query as received. */
+  readonly url: string;
+}
+
+export interface ChatAnswer {
+  readonly status: number;
+  readonly body?: unknown;
+}
+
+/** The chat of an address, before its body is read. @throws Refusal 404, 403 */
+export function openChat(
+  chats: ReadonlyMap<string, Chat>,
+  platform: string,
+  name: string,
+): { readonly chat: Chat; readonly webhook: ChatWebhook } {
+  const chat = chats.get(name);
+  const webhook = chat?.platform.webhook;
+  if (chat === undefined || webhook === undefined || chat.platform.name !== platform) {
+    throw new Refusal(404, 'unknown_chat', 'no such chat: check the URL against `chats` of the config');
+  }
+  if (!chat.enabled) {
+    throw new Refusal(403, 'chat_disabled', `chat ${name} is disabled: set \`enabled: true\` to open it`);
+  }
+  if (chat.receive !== 'webhook' && webhook.besideConnection !== true) {
+    throw new Refusal(
+      403,
+      'not_a_webhook',
+      `chat ${name} takes its updates by a connection: set \`receive: webhook\` to open this address`,
+    );
+  }
+  return { chat, webhook };
+}
+
+const NO_BODY = Buffer.alloc(0);
+
+/**
+ * An update that a platform posts: verified on its bytes before anything is parsed, then taken. The platform is answered once
+ * everything is durable (invariant accepted-is-durable); until then it sends the update again.
+ *
+ * @throws Refusal 400, 401, 415, 503; LogUnavailable and its like
+ */
+export async function receiveUpdate(
+  context: TakeContext & { readonly inOrder: InOrder },
+  { chat, webhook }: ReturnType<typeof openChat>,
+  request: ChatRequest,
+): Promise<ChatAnswer> {
+  const signed: SignedRequest = {
+    headers: request.headers,
+    body: Buffer.isBuffer(request.body) ? request.body : NO_BODY,
+    nowMs: Date.now(),
+    publicUrl: chat.publicUrl === null ? null : chat.publicUrl + request.url,
+  };
+  if (!webhook.verify(signed, chat.settings)) {
+    throw new Refusal(
+      401,
+      'unauthorized',
+      `this is not signed by ${chat.platform.name} for chat ${chat.name}`,
+    );
+  }
+  const body = webhook.parse?.(signed) ?? readPayload(signed.headers, signed.body);
+  const handshake: Handshake | null = webhook.handshake?.(body) ?? null;
+  if (handshake !== null) return handshake;
+  const updates = webhook.read(body, signed, chat.settings);
+  const told: (string | null)[] = [];
+  await withCommitTimeout(
+    COMMIT_TIMEOUT_MS,
+    (async () => {
+      for (const update of updates) {
+        const taken = await context.inOrder.take(chat, update, () => takeUpdate(context, chat, update));
+        told.push(taken.told ?? null);
+      }
+    })(),
+  );
+  return webhook.answer?.(updates, body, told) ?? { status: 200, body: {} };
+}

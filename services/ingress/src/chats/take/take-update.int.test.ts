@@ -1,0 +1,385 @@
+import { randomBytes } from 'node:crypto';
+import { buttonData, messageKey, threadKey } from '@angelia/chats';
+import { type RecordedEvent, sessionId } from '@angelia/contracts';
+import { newEventId } from '@angelia/sessions';
+import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startIngress, type TestIngress } from '../../testing/ingress.ts';
+import {
+  sendUpdatesTo,
+  startTestTelegram,
+  TELEGRAM_SECRET,
+  takenUpdate,
+  telegramConfig,
+} from '../../testing/telegram-chat.ts';
+import { openWorker, type Worker } from '../../testing/worker.ts';
+
+// Updates come in by the webhook, from the stand-in. A worker does what runner and delivery do.
+
+const ADA = 1_001;
+const BOB = 1_002;
+const GROUP = -2_002;
+
+let database: TestDatabase;
+let ingress: TestIngress;
+let worker: Worker;
+let telegram: TelegramStandIn;
+let nextChat = 10_000;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  telegram = await startTestTelegram();
+  ingress = await startIngress({
+    databaseUrl: database.url,
+    config: {
+      ...telegramConfig(telegram, {
+        speakers: { users: [ADA], chats: [GROUP] },
+        files: { deliver: true, max_bytes: 1_000, types: ['text/csv', 'Image/PNG'] },
+      }),
+      agents: {
+        default: {
+          model: 'demo',
+          toolsets: ['terminal'],
+          tools: { policy: [{ tool: 'terminal', do: 'ask' }], approvers: [`telegram:${ADA}`] },
+        },
+      },
+    },
+    env: { ANGELIA_MASTER_KEY: randomBytes(32).toString('base64') },
+  });
+  worker = openWorker({ databaseUrl: database.url });
+  await sendUpdatesTo(telegram, ingress);
+});
+afterAll(async () => {
+  expect(telegram?.problems).toEqual([]);
+  await telegram?.stop();
+  await worker?.close();
+  await ingress?.close();
+  await database?.drop();
+});
+
+const taken = (update: { readonly update_id: number }) => takenUpdate(telegram, ingress, update);
+
+/** A private chat of Ada's. Tests have one each. */
+async function say(chat: number, text: string, more: object = {}): Promise<string> {
+  const id = await taken(telegram.inbox.say({ chat, from: { id: ADA, first_name: 'Ada' }, text, ...more }));
+  if (id === null) throw new Error(`"${text}" started nothing`);
+  return id;
+}
+
+const newChat = () => {
+  nextChat += 1;
+  return nextChat;
+};
+const eventsOf = (id: string): Promise<RecordedEvent[]> => ingress.log.streams.read(id);
+const typesOf = async (id: string) => (await eventsOf(id)).map(({ type }) => type);
+const inputsOf = async (id: string) =>
+  (await eventsOf(id))
+    .filter(({ type }) => type === 'turn.requested')
+    .map(({ data }) => (data as { input: string }).input);
+const answerText = async (id: string) => (await inputsOf(id))[0] ?? '';
+
+/** What delivery appends with a receipt. */
+async function delivered(session: string, key: string): Promise<void> {
+  const head = await ingress.log.streams.readHead(key);
+  const event = {
+    ...{ eventId: newEventId(), type: 'key.session-opened', data: { session_id: session } },
+    meta: { actor: 'delivery', correlation: session },
+  };
+  await ingress.log.append({
+    streams: [{ streamId: key, expectedVersion: head?.version ?? 0, events: [event] }],
+  });
+}
+const place = (chat: number, thread: string | null = null) =>
+  ({ platform: 'telegram', chat: String(chat), thread }) as const;
+
+describe('a request for approval', () => {
+  /** What the one who clicked is told. */
+  async function clicks(person: number, data: string): Promise<string> {
+    const update = telegram.inbox.click({ chat: GROUP, from: { id: person }, message: 1, data });
+    const { id } = (update as unknown as { callback_query: { id: string } }).callback_query;
+    return eventually(() => telegram.inbox.acknowledged.get(id));
+  }
+
+  async function asks(id: string): Promise<number> {
+    await worker.asksFor(id, 'terminal', 'call-1');
+    const { version } = await worker.does(id, ({ generation }) => ({
+      ...{ type: 'request-approval', generation, approvalId: `${id}.1`, callId: 'call-1' },
+      ...{ tool: 'terminal', arguments: '{}' },
+    }));
+    return version;
+  }
+  const decisionsOf = async (id: string) =>
+    (await eventsOf(id)).flatMap(({ type, data }) => (type === 'approval.decided' ? [data] : []));
+
+  it('is approved by a reply to it with /approve, because another one may wait by now', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'in private');
+    await asks(id);
+    await delivered(id, messageKey(place(chat), '70'));
+    expect(await answerText(await say(chat, '/approve'))).toContain('Reply to the request');
+    // Nor in a topic that has no session of its own.
+    expect(await answerText(await say(chat, '/approve', { topic: 77 }))).toContain('Reply to the request');
+    expect(await decisionsOf(id)).toEqual([]);
+    expect(await say(chat, '/approve', { replyTo: 70 })).toBe(id);
+    expect(await decisionsOf(id)).toMatchObject([{ decision: 'approve', actor: `telegram:${ADA}` }]);
+  });
+
+  it('is denied by /deny with a reason, also without a reply', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'in private');
+    await asks(id);
+    expect(await say(chat, '/deny not on a Friday')).toBe(id);
+    expect(await decisionsOf(id)).toMatchObject([{ decision: 'deny', reason: 'not on a Friday' }]);
+  });
+
+  it('is decided by its approvers alone, by id, and once; everybody is told', async () => {
+    const id = await say(GROUP, 'in nine @stand_in_bot', { topic: 9 });
+    const output = await asks(id);
+    const button = (action: string) => buttonData({ sessionId: sessionId(id), output, action });
+    expect(await clicks(BOB, button('approve'))).toContain('You may not decide');
+    const told = await Promise.all([clicks(ADA, button('approve')), clicks(ADA, button('deny'))]);
+    expect(await clicks(BOB, button('deny'))).toMatch(
+      /^This request is closed: telegram:1001 (approved|denied) it at /,
+    );
+    const decisions = (await eventsOf(id)).filter(({ type }) => type === 'approval.decided');
+    expect(decisions).toMatchObject([
+      { data: { actor: `telegram:${ADA}`, way: 'chat' }, meta: { actor: `chat:telegram:${ADA}` } },
+    ]);
+    const { decision = '' } = (decisions[0]?.data ?? {}) as { decision?: string };
+    expect(told.filter((text) => /^(Approved|Denied)\.$/.test(text))).toEqual([
+      decision === 'approve' ? 'Approved.' : 'Denied.',
+    ]);
+    expect(told).toContainEqual(expect.stringContaining('This request is closed: telegram:1001'));
+  });
+});
+
+describe('a conversation', () => {
+  it('begins with a message, whose session has the config of the chat, its actor and its address', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'What is 6 times 7?');
+    const [created, turn] = await eventsOf(id);
+    expect(created).toMatchObject({
+      type: 'session.created',
+      data: {
+        route: 'chat:home',
+        event: 'message',
+        title: 'What is 6 times 7?',
+        agent: 'default',
+        deliver: { target: 'telegram', to: { chat_id: String(chat) } },
+        deliver_files: { max_bytes: 1_000, types: ['text/csv', 'image/png'] },
+      },
+      meta: { actor: `chat:telegram:${ADA}` },
+    });
+    expect(turn?.data).toMatchObject({ source: 'message', input: 'What is 6 times 7?' });
+  });
+
+  it('goes on while its session is open: ten messages in order, one of them told that they wait', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'first');
+    await worker.startsRun(id);
+    const more = Array.from({ length: 10 }, (_, n) => `message ${n}`);
+    const updates = more.map((text) => telegram.inbox.say({ chat, from: { id: ADA }, text }));
+    for (const update of updates) expect(await taken(update)).toBe(id);
+    expect(await inputsOf(id)).toEqual(['first', ...more]);
+    const statuses = (await eventsOf(id)).filter(({ type }) => type === 'session.interim-status');
+    expect(statuses.map(({ data }) => data)).toEqual([
+      expect.objectContaining({ kind: 'queued', turn: 1, text: expect.stringContaining('“first” is done') }),
+    ]);
+  });
+
+  it('goes on in a continuation after its session has ended', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'first');
+    await worker.answers(id, 'done');
+    const next = await say(chat, 'second');
+    expect(next).not.toBe(id);
+    expect((await eventsOf(next))[0]?.data).toMatchObject({ continues: id, title: 'first' });
+  });
+
+  it('starts afresh after /new, under its title, while the old session can still be resumed', async () => {
+    const chat = newChat();
+    const old = await say(chat, 'first');
+    await worker.answers(old, 'done');
+    await say(chat, '/new A better plan');
+    const fresh = await say(chat, 'begin');
+    expect((await eventsOf(fresh))[0]?.data).toMatchObject({ continues: null, title: 'A better plan' });
+    await worker.answers(fresh, 'done');
+    const resumed = await say(chat, `/resume ${old}`);
+    expect((await eventsOf(resumed))[0]?.data).toMatchObject({ continues: old, title: 'first' });
+  });
+
+  it('has a session per topic', async () => {
+    const one = await say(GROUP, 'in seven @stand_in_bot', { topic: 7 });
+    const two = await say(GROUP, 'in eight @stand_in_bot', { topic: 8 });
+    expect(one).not.toBe(two);
+    expect((await eventsOf(one))[0]?.data).toMatchObject({
+      deliver: { to: { chat_id: String(GROUP), message_thread_id: 7 } },
+    });
+    expect(await inputsOf(one)).toEqual(['Ada: in seven']);
+  });
+});
+
+describe('a reply', () => {
+  /** A session that a webhook could have made, delivered into the chat as message 55. */
+  async function session(chat: number, thread: string | null = null): Promise<string> {
+    const id = await say(chat, 'a report');
+    await delivered(id, messageKey(place(chat, thread), '55'));
+    await say(chat, '/new');
+    return id;
+  }
+
+  it('is the next turn of its session, or answers its open question', async () => {
+    const chat = newChat();
+    const id = await session(chat);
+    expect(await say(chat, 'more', { replyTo: 55 })).toBe(id);
+    expect(await inputsOf(id)).toEqual(['a report', 'more']);
+
+    const asking = newChat();
+    const asked = await session(asking);
+    await worker.asks(asked, 'Which one?');
+    expect(await say(asking, 'the blue one', { replyTo: 55 })).toBe(asked);
+    expect((await eventsOf(asked)).at(-1)).toMatchObject({
+      type: 'clarification.answered',
+      data: { answer: 'the blue one', by: 'chat', person: 'Ada' },
+    });
+  });
+
+  it('to an ended session opens a continuation', async () => {
+    const chat = newChat();
+    const id = await session(chat);
+    await worker.answers(id, 'done');
+    const next = await say(chat, 'more', { replyTo: 55 });
+    expect((await eventsOf(next))[0]?.data).toMatchObject({ continues: id });
+  });
+
+  it('to a message that nobody knows is said in the conversation', async () => {
+    const chat = newChat();
+    const id = await session(chat);
+    expect(await say(chat, 'hello', { replyTo: 56 })).not.toBe(id);
+  });
+
+  it('in a group needs no mention; other messages do', async () => {
+    const id = await say(GROUP, 'a report @stand_in_bot', { topic: 11 });
+    await delivered(id, messageKey(place(GROUP), '77'));
+    await delivered(id, threadKey(place(GROUP), '11'));
+    expect(await say(GROUP, 'and this', { topic: 11, replyTo: 77 })).toBe(id);
+    expect(
+      await taken(telegram.inbox.say({ chat: GROUP, from: { id: ADA }, text: 'chatter', topic: 11 })),
+    ).toBeNull();
+    expect(await inputsOf(id)).toEqual(['Ada: a report', 'Ada: and this']);
+  });
+});
+
+describe('who may not speak', () => {
+  it.each([
+    ['a stranger', { chat: 5_005, text: 'hello' }],
+    ['a stranger with a command', { chat: 5_005, text: '/status' }],
+    ['a bot', { chat: 1_001, from: { id: ADA, is_bot: true }, text: 'hello' }],
+    ['a forwarded command', { chat: 1_001, from: { id: ADA }, text: '/stop', forwarded: true }],
+    ['a command to another bot', { chat: GROUP, from: { id: ADA }, text: '/status@other_bot' }],
+    [
+      'a channel',
+      { chat: GROUP, from: { id: ADA }, text: 'x', more: { sender_chat: { id: -5, type: 'channel' } } },
+    ],
+    [
+      'a message of last week',
+      { chat: 1_001, from: { id: ADA }, text: 'old', more: { date: 1_700_000_000 } },
+    ],
+  ])('%s starts nothing', async (_, said) => {
+    expect(await taken(telegram.inbox.say(said))).toBeNull();
+  });
+
+  it('an edited message starts nothing', async () => {
+    await telegram.inbox.call('setWebhook', {
+      url: `${ingress.baseUrl}/chats/telegram/home`,
+      secret_token: TELEGRAM_SECRET,
+      allowed_updates: ['message', 'edited_message', 'callback_query'],
+    });
+    const message = {
+      message_id: 3,
+      date: 1,
+      chat: { id: 1_001, type: 'private' },
+      from: { id: ADA, is_bot: false, first_name: 'A' },
+      text: 'x',
+    };
+    expect(await taken(telegram.inbox.push({ edited_message: message }))).toBeNull();
+  });
+
+  it('a repeated update starts nothing, however often it comes', async () => {
+    const update = telegram.inbox.say({ chat: newChat(), from: { id: ADA }, text: 'once' });
+    const id = await taken(update);
+    const again = await Promise.all(Array.from({ length: 10 }, () => telegram.inbox.repeat(update)));
+    expect(again).toEqual(Array(10).fill(200));
+    expect(await inputsOf(id ?? '')).toEqual(['once']);
+  });
+});
+
+describe('a command', () => {
+  it('/status shows the full id, title and state; the id resumes', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'Count the sheep');
+    const running = await answerText(await say(chat, '/status'));
+    expect(running).toContain(id);
+    expect(running).toContain('Count the sheep');
+    expect(running).toContain('State: queued');
+    await worker.answers(id, 'done');
+    expect(await answerText(await say(chat, '/status'))).toContain('ended, succeeded');
+    const resumed = await say(chat, `/resume ${id}`);
+    expect((await eventsOf(resumed))[0]?.data).toMatchObject({ continues: id });
+  });
+
+  it('is answered by a session of its own, which delivery sends and which is about the session', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'work');
+    const answer = await say(chat, '/status');
+    expect(await typesOf(answer)).toEqual([
+      'session.created',
+      'turn.requested',
+      'session.final-response',
+      'session.ended',
+    ]);
+    expect((await eventsOf(answer))[0]?.data).toMatchObject({
+      ...{ route: 'chat:home', event: 'command', deliver_only: true, about: id },
+      deliver: { target: 'telegram', to: { chat_id: String(chat) } },
+    });
+  });
+
+  it('/stop ends the session and says so in the same append', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'work');
+    expect(await say(chat, '/stop')).toBe(id);
+    expect((await eventsOf(id)).at(-1)).toMatchObject({
+      type: 'session.ended',
+      data: { outcome: 'cancelled', detail: `cancelled by chat:telegram:${ADA}` },
+    });
+    expect(ingress.pings).toContain(`angelia.cancel.${id}`);
+    expect(await answerText(await say(chat, '/stop'))).toContain('has ended already');
+  });
+
+  it('/retry asks the last question again', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'try this');
+    expect(await answerText(await say(chat, '/retry'))).toContain('still at work');
+    await worker.answers(id, 'no luck');
+    const again = await say(chat, '/retry');
+    expect(await inputsOf(again)).toEqual(['try this']);
+    expect((await eventsOf(again))[0]?.data).toMatchObject({ continues: id });
+  });
+
+  it('sees no session of another chat', async () => {
+    const id = await say(newChat(), 'private');
+    const other = newChat();
+    for (const command of ['status', 'stop', 'resume', 'retry']) {
+      expect(await answerText(await say(other, `/${command} ${id}`))).toContain('no session with this id');
+    }
+    expect(await typesOf(id)).toEqual(['session.created', 'turn.requested']);
+  });
+
+  it('/help lists all nine; an unknown one says where to look', async () => {
+    const help = await answerText(await say(newChat(), '/help'));
+    for (const name of ['status', 'stop', 'resume', 'new', 'sessions', 'retry', 'approve', 'deny', 'help']) {
+      expect(help).toContain(`/${name} `);
+    }
+    expect(await answerText(await say(newChat(), '/hepl'))).toContain('/help lists the commands');
+  });
+});

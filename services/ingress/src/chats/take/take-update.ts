@@ -1,0 +1,95 @@
+import { freshTraceparent, traceparentNow } from '@angelia/sessions';
+import type { Chat } from '../chat.ts';
+import type { ChatClick, ChatMessage, ChatUpdate } from '../platform.ts';
+import { answerBeside } from './answer.ts';
+import { takeClick } from './clicks.ts';
+import { isCommand, takeCommand } from './commands/commands.ts';
+import { converse } from './converse.ts';
+import { bringFiles } from './files/bring-files.ts';
+import { mayPair, takePairing } from './pair.ts';
+import { addressedSession, isAddressed, speakTo } from './replies.ts';
+import { type Speaker, speakerOf, tellStranger } from './speakers.ts';
+import { type Fence, ignored, type TakeContext, type Taken, type Taking } from './take-context.ts';
+
+/**
+ * What an update of a chat does: who may speak, then command, click, reply or conversation. Whatever it starts is appended
+ * under its idempotency key, so a repeat starts nothing. Resolves once that is durable (invariant accepted-is-durable).
+ *
+ * What starts nothing costs no more than a look into memory: strangers, bots, edits and forwarded commands
+ * (invariant strangers-cost-little).
+ *
+ * @throws LogUnavailable, LogOverloaded: nothing was taken, the platform should send it again; Superseded
+ */
+export async function takeUpdate(
+  context: TakeContext,
+  chat: Chat,
+  update: ChatUpdate,
+  fence?: Fence,
+): Promise<Taken> {
+  if (update.kind === 'other') return ignored(update.why);
+  if (update.from.bot) return ignored('a bot');
+  if (update.kind === 'message' && mayPair(update)) {
+    return takePairing(context, takingOf(chat, update, null, fence));
+  }
+  const speaker = await speakerOf(context.pairings, chat, update);
+  if (speaker === null) {
+    return update.kind === 'message'
+      ? tellStranger(context, takingOf(chat, update, null, fence))
+      : ignored('a stranger');
+  }
+  return update.kind === 'click'
+    ? takeClick(context, takingOf(chat, update, speaker, fence))
+    : takeMessage(context, takingOf(chat, update, speaker, fence));
+}
+
+async function takeMessage(context: TakeContext, taking: Taking<ChatMessage>): Promise<Taken> {
+  const { chat, update } = taking;
+  if (update.forwarded && update.text.trimStart().startsWith('/')) return ignored('a forwarded command');
+  if (!(await isAddressed(context, chat, update))) return ignored('not said to us');
+  if (isCommand(update)) return takeCommand(context, taking);
+  const session = await addressedSession(context, chat, update);
+  if (session === null && !chat.conversations) return ignored('no conversation may begin here');
+  const whole = await withFiles(context, taking);
+  if (whole === null) return { outcome: 'known' };
+  if (session !== null) {
+    const taken = await speakTo(context, whole, session);
+    if (taken !== null) return taken;
+  }
+  return chat.conversations ? converse(context, whole) : ignored('no conversation may begin here');
+}
+
+/** Only now, when everything else was checked: files cost time and memory. Null: this message was taken before. */
+async function withFiles(
+  context: TakeContext,
+  taking: Taking<ChatMessage>,
+): Promise<Taking<ChatMessage> | null> {
+  const { chat, update, options } = taking;
+  if (update.files.length === 0) return taking;
+  if (chat.files.take && (await context.log.streams.findByKey(options.key.key)) !== null) return null;
+  const files = await bringFiles(chat, update);
+  if (files.refused.length === 0) return { ...taking, files };
+  const told = { text: files.refused.join('\n\n'), title: 'Files', event: 'file' } as const;
+  return { ...taking, files, options: { ...options, beside: [answerBeside(context, taking, told)] } };
+}
+
+function takingOf<Update extends ChatMessage | ChatClick>(
+  chat: Chat,
+  update: Update,
+  speaker: Speaker | null,
+  fence: Fence | undefined,
+): Taking<Update> {
+  const { name } = chat.platform;
+  const as = speaker?.name == null ? '' : ` (${speaker.name})`;
+  const actor = `chat:${name}:${update.from.id}${as}`;
+  return {
+    chat,
+    update,
+    actor,
+    options: {
+      key: { key: `chat:${name}:${update.updateId}`, keepSeconds: chat.keepSeconds },
+      actor,
+      traceparent: traceparentNow() ?? freshTraceparent(),
+      ...(fence === undefined ? {} : { fence }),
+    },
+  };
+}
