@@ -71,6 +71,7 @@ export function conversations(): void {
       const names = ['agent-runner', 'delivery', 'ingress', 'ingress-2'];
       const killed = names.map((name) => [name, stack.kill(name)] as const);
       for (const [name, pid] of killed) await stack.restarted(name, pid);
+      for (const name of names) await eventually(() => stack.ready(name));
       // Something new goes its whole way through what started again.
       const other = newChat();
       telegram.inbox.say({ chat: other, text: 'after the restart' });
