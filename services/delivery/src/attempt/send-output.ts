@@ -55,7 +55,7 @@ export async function sendOutput(input: SendInput, context: DeliveryContext): Pr
     if (turn.waitMs > 0) await pause(Math.ceil(turn.waitMs));
     gate.sending(intent);
     const result = await sendOne({ ...input, claim }, chunk, index, context);
-    shareWaits(result, intent, gate);
+    await shareWaits(result, intent, gate);
     if (result.kind !== 'taken' || index + 1 >= chunks.length) return finished(result);
 
     const taken = { number: index + 1, count: chunks.length, receipt: result.receipt };
@@ -121,12 +121,15 @@ async function sendOne(
   }
 }
 
-/** A wait that the platform asks for also holds other sessions that send to the same place: they need not ask again. */
-function shareWaits(result: SendResult, intent: SendIntent, gate: SessionGate): void {
+/**
+ * A wait that the platform asks for also holds other sessions that send to the same place: they need not ask again. It is
+ * shared before the attempt is recorded, so who reads of the failure in the log does not run into the same wait.
+ */
+async function shareWaits(result: SendResult, intent: SendIntent, gate: SessionGate): Promise<void> {
   if (result.kind === 'taken' && result.pauseSeconds !== undefined) {
-    gate.pause(intent, 'chat', result.pauseSeconds);
+    await gate.pause(intent, 'chat', result.pauseSeconds);
   }
   if (result.kind === 'retryable' && result.retryAfterSeconds !== undefined) {
-    gate.pause(intent, result.scope ?? 'chat', result.retryAfterSeconds);
+    await gate.pause(intent, result.scope ?? 'chat', result.retryAfterSeconds);
   }
 }

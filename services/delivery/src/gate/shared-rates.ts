@@ -49,17 +49,19 @@ export class SharedRates {
   }
 
   /** The platform asked us to wait: the other replicas hold back too. */
-  pause(intent: SendIntent, scope: WaitScope, seconds: number): void {
+  async pause(intent: SendIntent, scope: WaitScope, seconds: number): Promise<void> {
     this.#gate.pause(intent, scope, seconds);
     if (intent.limits === undefined) return;
     const name = scope === 'chat' ? chatOf(intent) : intent.destination.name;
-    this.#turns.pause(name, Math.min(seconds, LONGEST_PAUSE_SECONDS)).catch((error: unknown) => {
+    try {
+      await this.#turns.pause(name, Math.min(seconds, LONGEST_PAUSE_SECONDS));
+    } catch (error) {
       // The other replicas find out by themselves, as this one did.
       this.#logger.warn(
         { err: error, destination: intent.destination.name },
         'pause not shared with other replicas',
       );
-    });
+    }
   }
 }
 

@@ -154,7 +154,7 @@ async function tryEdit(
       receipt,
     );
     if (result.kind === 'retryable' && result.retryAfterSeconds !== undefined) {
-      gate.pause(intent, result.scope ?? 'chat', result.retryAfterSeconds);
+      await gate.pause(intent, result.scope ?? 'chat', result.retryAfterSeconds);
     }
     return result;
   } catch (error) {
