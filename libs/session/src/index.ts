@@ -1,3 +1,4 @@
+export { allowedCalls } from './approvals/allowed-calls.ts';
 export { digestOfArguments } from './approvals/arguments-digest.ts';
 export { mayDecide } from './approvals/decide-approvals.ts';
 export { type Permission, permissionOf } from './approvals/permission.ts';

@@ -272,6 +272,8 @@ const approvalDecided = z.object({
   decision: z.enum(['approve', 'deny']),
   /** `once`: this call. `session`: also later calls of the tool in this session that the same rule asks about. */
   scope: z.enum(['once', 'session']),
+  /** For `session`: the calls that are allowed from now on. */
+  allows: z.object({ tool: z.string(), match: z.string().nullable() }).optional(),
   /** Who decided: `api`, `link`, whoever is signed in to the console, or `<platform>:<user id>` of a chat. */
   actor: z.string(),
   way: z.enum(['api', 'console', 'link', 'chat']),
@@ -517,7 +519,11 @@ export type SessionFact = { [T in EventType]: { readonly type: T; readonly data:
  * `session_key`, and for the continuation of an ended session. Replicas use its version as a lock.
  */
 export const keyEventSchemas = {
-  'key.session-opened': z.object({ session_id: z.string() }),
+  'key.session-opened': z.object({
+    session_id: z.string(),
+    /** Of a delivered message that is a request for approval: the version of `approval.requested`. */
+    request: z.number().int().positive().optional(),
+  }),
   /** How far a connection to a chat platform has come: everything before `offset` is durable. The last one counts. */
   'key.chat-offset': z.object({ offset: z.string() }),
 } as const;

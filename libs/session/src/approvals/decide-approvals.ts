@@ -89,13 +89,15 @@ export function decideApproval(state: SessionState, command: DecideApproval): De
   if (command.digest !== null && command.digest !== open.digest) {
     return refuse('arguments_changed', 'the arguments are not those that were shown');
   }
-  const { approvalId: approval_id, decision, scope, actor, way, reason } = command;
+  const { approvalId: approval_id, decision, actor, way, reason } = command;
+  // A denial is about this call: the model may ask for another one.
+  const scope = decision === 'approve' ? command.scope : 'once';
   return accept(
     fact('approval.decided', {
       approval_id,
       decision,
-      // A denial is about this call: the model may ask for another one.
-      scope: decision === 'approve' ? scope : 'once',
+      scope,
+      ...(scope === 'once' ? {} : { allows: { tool: open.tool, match: open.rule.match } }),
       actor,
       way,
       reason,

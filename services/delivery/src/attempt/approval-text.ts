@@ -1,5 +1,6 @@
+import { codeBlock } from '@angelia/chats';
 import type { EventData } from '@angelia/contracts';
-import { type ShownArguments, shownArguments } from '@angelia/session';
+import { allowedCalls, type ShownArguments, shownArguments } from '@angelia/session';
 
 /** A chat message, not a document. The page behind the link shows everything. */
 const LONGEST_SHOWN = 2_000;
@@ -7,7 +8,7 @@ const LONGEST_SHOWN = 2_000;
 /** What a person reads who is asked for an approval: the tool, its arguments, who may decide, how, and until when. */
 export function approvalText(
   request: EventData<'approval.requested'>,
-  about: { readonly howToDecide: string } | { readonly closing: string },
+  about: { readonly howToDecide: string; readonly forSession: boolean } | { readonly closing: string },
 ): string {
   const { tool, approvers, expires_at: until } = request;
   const { command, others } = shownArguments(tool, request.arguments);
@@ -17,6 +18,10 @@ export function approvalText(
     ...shown,
     ...(approvers.some((approver) => approver !== 'link')
       ? [`May decide: ${approvers.map((approver) => `\`${approver}\``).join(', ')}.`]
+      : []),
+    // There is a button for it.
+    ...(about.forSession
+      ? [`For this session allows ${allowedCalls({ tool, match: request.rule.match })}.`]
       : []),
     `Without a decision by ${until.slice(0, 10)} ${until.slice(11, 16)} UTC it is denied.`,
     about.howToDecide,
@@ -30,16 +35,11 @@ export function isShownWhole({ tool, arguments: written }: EventData<'approval.r
 }
 
 function blocksOf({ command, others }: ShownArguments): string[] {
-  return [command, others].flatMap((text) => (text === null ? [] : [codeBlock(text)]));
+  return [command, others].flatMap((text) => (text === null ? [] : [codeBlock(shortened(text))]));
 }
 
-/** No run of backticks in the text may close the block. */
-function codeBlock(text: string): string {
-  const shown =
-    text.length <= LONGEST_SHOWN
-      ? text
-      : `${text.slice(0, LONGEST_SHOWN).toWellFormed()}\n[${text.length - LONGEST_SHOWN} more characters. Read all of it before you decide.]`;
-  const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${shown}\n${fence}`;
+function shortened(text: string): string {
+  if (text.length <= LONGEST_SHOWN) return text;
+  const rest = text.length - LONGEST_SHOWN;
+  return `${text.slice(0, LONGEST_SHOWN).toWellFormed()}\n[${rest} more characters. Read all of it before you decide.]`;
 }

@@ -140,6 +140,7 @@ describe('the message of a request for approval', () => {
       tool: 'terminal',
       arguments: written,
       approvers: [],
+      rule: { tool: 'terminal', match: null },
       expires_at: '2030-01-02T03:04:05.000Z',
       ...over,
     };
@@ -166,6 +167,18 @@ describe('the message of a request for approval', () => {
         ['Deny', 'danger'],
       ]);
     }
+  });
+
+  it('says what the button for the session allows', () => {
+    const allows = (match: string | null, tool = 'terminal') =>
+      outputMessage(requested('{}', { tool, rule: { tool, match } }), 2, false, { links, chat }).text;
+    expect(allows(null)).toContain(
+      'For this session allows every later call of `terminal` that its policy asks about.',
+    );
+    expect(allows('echo `*')).toContain(
+      'later calls of `terminal` that match `` echo `* `` and go on with no other command.',
+    );
+    expect(allows('*dev*', 'mcp__a__b')).toContain('later calls of `mcp__a__b` that match `*dev*`.');
   });
 
   it('has a link and no buttons if the message cannot show everything that would run', () => {

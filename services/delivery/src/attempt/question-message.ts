@@ -60,7 +60,10 @@ export function approvalContent(
       : [];
   return {
     type: 'approval',
-    text: approvalText(request, { howToDecide: howToDecide(name, answering, request, buttons.length > 0) }),
+    text: approvalText(request, {
+      howToDecide: howToDecide(name, answering, request, buttons.length > 0),
+      forSession: buttons.length > 0,
+    }),
     ...(buttons.length > 0 ? { buttons } : {}),
   };
 }

@@ -11,6 +11,7 @@ export interface ReceiptPlace {
   readonly address: TargetAddress;
 }
 
+type Named = KeyEventData<'key.session-opened'>;
 type Context = Pick<DeliveryContext, 'streams' | 'holder' | 'logger'>;
 
 /**
@@ -21,7 +22,11 @@ type Context = Pick<DeliveryContext, 'streams' | 'holder' | 'logger'>;
  */
 export async function receiptStreams(
   loaded: Loaded,
-  { target, address, receipt }: ReceiptPlace & { readonly receipt: string | null },
+  {
+    output,
+    receipt,
+    place: { target, address },
+  }: { readonly output: number; readonly receipt: string | null; readonly place: ReceiptPlace },
   again: boolean,
   context: Context,
 ): Promise<readonly StreamAppend[]> {
@@ -30,11 +35,15 @@ export async function receiptStreams(
   const place = placeOf(target, receipt, address, loaded, context);
   if (place === null) return [];
   const keys = receiptKeys(place, { deliverOnly: loaded.state.created?.deliverOnly ?? false });
+  // `/approve` below a message is about the request in it. What is said in a thread may be about any of them.
+  const isRequest = loaded.events[output - 1]?.type === 'approval.requested';
+  const names: Named = { session_id: sessionId };
+  const ofMessage: Named = isRequest ? { ...names, request: output } : names;
   const appends = keys.map((key, index) =>
     // The message comes first. It is new, unless a status was edited into it: its stream is read after a conflict only.
     index === 0 && !again
-      ? openingAt(0, key, sessionId, loaded, context)
-      : opening(key, sessionId, loaded, context),
+      ? openingAt(0, key, ofMessage, loaded, context)
+      : opening(key, index === 0 ? ofMessage : names, loaded, context),
   );
   return (await Promise.all(appends)).filter((append) => append !== null);
 }
@@ -61,26 +70,26 @@ function placeOf(
   }
 }
 
-/** Null: it names the session already. */
+/** Null: it names them already. */
 async function opening(
   stream: string,
-  sessionId: string,
+  names: Named,
   loaded: Loaded,
   context: Context,
 ): Promise<StreamAppend | null> {
   const head = await context.streams.readHead(stream);
-  const known = (head?.data as KeyEventData<'key.session-opened'> | undefined)?.session_id;
-  return known === sessionId ? null : openingAt(head?.version ?? 0, stream, sessionId, loaded, context);
+  const known = head?.data as Named | undefined;
+  if (known?.session_id === names.session_id && known.request === names.request) return null;
+  return openingAt(head?.version ?? 0, stream, names, loaded, context);
 }
 
 function openingAt(
   version: number,
   streamId: string,
-  sessionId: string,
+  data: Named,
   { id, state }: Loaded,
   { holder }: Context,
 ): StreamAppend {
-  const data: KeyEventData<'key.session-opened'> = { session_id: sessionId };
   const traceparent = state.created?.traceparent ?? null;
   const meta = {
     actor: instanceOf(holder),

@@ -42,7 +42,8 @@ export async function recordChunk(
           deadlineSeconds: claim.times.deadlineMs / 1000,
         },
         {
-          alongside: (again) => receiptStreams(loaded, { ...place, receipt: taken.receipt }, again, context),
+          alongside: (again) =>
+            receiptStreams(loaded, { output: plan.output, receipt: taken.receipt, place }, again, context),
         },
       );
     },

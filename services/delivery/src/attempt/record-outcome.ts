@@ -23,7 +23,8 @@ export async function recordOutcome(
   const { logger, sessions } = context;
   const command = outcomeCommand(result, plan, context);
   const receipt = command.type === 'succeed-delivery' ? (command.receipt ?? null) : null;
-  const alongside = (again: boolean) => receiptStreams(loaded, { ...place, receipt }, again, context);
+  const alongside = (again: boolean) =>
+    receiptStreams(loaded, { output: plan.output, receipt, place }, again, context);
   const record = (options?: Parameters<typeof appendCommand>[3]) =>
     retryUntilRecorded(
       () => appendCommand(sessions, loaded, command, { alongside, ...options }),

@@ -157,6 +157,37 @@ describe('the receipt of a message', () => {
   });
 });
 
+describe('the receipt of a request for approval', () => {
+  it('names the request, for /approve below it; the topic names the session alone', async () => {
+    const chat = newChat();
+    const tools = {
+      policy: [{ tool: 'terminal', do: 'ask' as const }],
+      ...{ approvers: [], approval_expires_seconds: 3_600 },
+    };
+    const id = await fixture.running({ deliver: toChat(chat, '7'), tools });
+    const call = { id: 'c-1', name: 'terminal', arguments: '{}' };
+    await fixture.put(
+      id,
+      {
+        ...{ type: 'record-model-response', generation: 1, step: 1, model: 'm', text: '', toolCalls: [call] },
+        ...{ finishReason: 'tool-calls', usage: { input_tokens: 0, output_tokens: 0 } },
+      },
+      {
+        ...{ type: 'request-approval', generation: 1, approvalId: `${id}.1`, callId: 'c-1' },
+        ...{ tool: 'terminal', arguments: '{}' },
+      },
+    );
+    const request = (await fixture.sessions.load(id)).version;
+    const delivery = sender();
+    await fixture.hintUntil(delivery, id, fixture.settled(id));
+    await fixture.put(id, { type: 'cancel', by: 'api' });
+    await fixture.hintUntil(delivery, id, fixture.settled(id));
+    const names = async (key: string) => (await fixture.log.streams.read(key)).map(({ data }) => data);
+    expect(await names(messageKey(place(chat), '1'))).toEqual([{ session_id: id, request }]);
+    expect(await names(threadKey(place(chat), '7'))).toEqual([{ session_id: id }]);
+  });
+});
+
 let calls = 0;
 
 /** Asks a question in the open run. Returns the number of the output. */

@@ -3,7 +3,7 @@ import { type Config, configSchema, type DeliveryTarget, holderId, type SessionI
 import { type EventLog, openEventLog } from '@angelia/event-log';
 import { createTestDatabase } from '@angelia/event-log/testing';
 import { createLogger } from '@angelia/service-kit';
-import { decide, type SessionCommand } from '@angelia/session';
+import { type CreateSession, decide, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
 import { eventually, TEST_SINK_SECRET } from '@angelia/testkit';
 import type { DeliveryProcess } from '../delivery-context.ts';
@@ -35,6 +35,7 @@ interface NewSession {
   readonly fallback?: DeliveryTarget;
   readonly interim?: 'message' | 'edit' | 'off';
   readonly deliverFiles?: { max_bytes: number; types: string[] };
+  readonly tools?: CreateSession['tools'];
   /** Who has its directory. */
   readonly watcher?: string;
 }

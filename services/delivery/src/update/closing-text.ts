@@ -1,6 +1,6 @@
 import { chatPlatforms } from '@angelia/chats';
 import type { EventData, RecordedEvent } from '@angelia/contracts';
-import { shortened } from '@angelia/session';
+import { allowedCalls, shortened } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 
 /** What became of a question or of a request for approval, as its message says from then on. Markdown. */
@@ -43,10 +43,11 @@ function said({ type, data, meta }: RecordedEvent): Pick<Closing, 'text' | 'brie
       return { text: `**Answered** ${who}: ${plain(answer)}`, brief: '**Answered.**' };
     }
     case 'approval.decided': {
-      const { decision, scope, actor, person, reason } = data as EventData<'approval.decided'>;
+      const { decision, scope, allows, actor, person, reason } = data as EventData<'approval.decided'>;
       const what = decision === 'approve' ? 'Approved' : 'Denied';
       const session = scope === 'session' ? ' for this session' : '';
-      const why = reason === null ? '.' : `: ${plain(reason)}`;
+      const rule = allows === undefined ? '' : `, which allows ${allowedCalls(allows)}`;
+      const why = reason === null ? `${rule}.` : `${rule}: ${plain(reason)}`;
       return { text: `**${what}** ${by(actor, person)}${session}${why}`, brief: `**${what}.**` };
     }
     case 'clarification.timed-out':

@@ -1,6 +1,6 @@
 import { type ButtonPress, messageKey, readButtonData } from '@angelia/chats';
 import type { EventData } from '@angelia/contracts';
-import { type Decision, decide } from '@angelia/session';
+import { allowedCalls, type Decision, decide } from '@angelia/session';
 import type { Executed, Loaded } from '@angelia/sessions';
 import { approvalIn, refusals, sentenceFor } from '../../answers/approval.ts';
 import { questionIn, whyClosed } from '../../answers/question.ts';
@@ -127,7 +127,9 @@ async function decideApproval(
       now,
     }),
   );
-  const said = action === 'deny' ? 'Denied.' : 'Approved.';
+  const { tool, rule } = approval.request;
+  const forSession = `Approved for this session: ${allowedCalls({ tool, match: rule.match })}.`;
+  const said = action === 'deny' ? 'Denied.' : action === 'approve' ? 'Approved.' : forSession;
   if (executed.status === 'appended') return { text: said, taken: { outcome: 'decision', sessionId } };
   if (executed.status === 'duplicate') return { text: said, taken: { outcome: 'known' } };
   return {

@@ -75,10 +75,26 @@ async function sessionOfThread(context: Readable, place: MessagePlace): Promise<
 }
 
 /** The session that a stream of a key names. */
-export async function sessionUnder({ log }: Pick<Readable, 'log'>, key: string): Promise<SessionId | null> {
+export async function sessionUnder(context: Pick<Readable, 'log'>, key: string): Promise<SessionId | null> {
+  const named = await namedUnder(context, key);
+  return named === null ? null : sessionId(named.session_id);
+}
+
+/** The request for approval that the message is which somebody replies to, by its version; null: it is none. */
+export async function requestRepliedTo(
+  context: Readable,
+  { place, replyTo }: ChatMessage,
+): Promise<number | null> {
+  if (replyTo === null) return null;
+  return (await namedUnder(context, messageKey(place, replyTo)))?.request ?? null;
+}
+
+async function namedUnder(
+  { log }: Pick<Readable, 'log'>,
+  key: string,
+): Promise<KeyEventData<'key.session-opened'> | null> {
   const head = await log.streams.readHead(key);
-  if (head?.type !== 'key.session-opened') return null;
-  return sessionId((head.data as KeyEventData<'key.session-opened'>).session_id);
+  return head?.type === 'key.session-opened' ? (head.data as KeyEventData<'key.session-opened'>) : null;
 }
 
 /** Null: the session was pruned meanwhile, and the message is the beginning of a conversation. */

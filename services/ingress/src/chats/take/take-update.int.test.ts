@@ -79,10 +79,10 @@ const inputsOf = async (id: string) =>
 const answerText = async (id: string) => (await inputsOf(id))[0] ?? '';
 
 /** What delivery appends with a receipt. */
-async function delivered(session: string, key: string): Promise<void> {
+async function delivered(session: string, key: string, request?: number): Promise<void> {
   const head = await ingress.log.streams.readHead(key);
   const event = {
-    ...{ eventId: newEventId(), type: 'key.session-opened', data: { session_id: session } },
+    ...{ eventId: newEventId(), type: 'key.session-opened', data: { session_id: session, request } },
     meta: { actor: 'delivery', correlation: session },
   };
   await ingress.log.append({
@@ -100,11 +100,11 @@ describe('a request for approval', () => {
     return eventually(() => telegram.inbox.acknowledged.get(id));
   }
 
-  async function asks(id: string): Promise<number> {
-    await worker.asksFor(id, 'terminal', 'call-1');
+  async function asks(id: string, number = 1, written = '{}'): Promise<number> {
+    await worker.asksFor(id, 'terminal', `call-${number}`);
     const { version } = await worker.does(id, ({ generation }) => ({
-      ...{ type: 'request-approval', generation, approvalId: `${id}.1`, callId: 'call-1' },
-      ...{ tool: 'terminal', arguments: '{}' },
+      ...{ type: 'request-approval', generation, approvalId: `${id}.${number}`, callId: `call-${number}` },
+      ...{ tool: 'terminal', arguments: written },
     }));
     return version;
   }
@@ -124,12 +124,64 @@ describe('a request for approval', () => {
     expect(await decisionsOf(id)).toMatchObject([{ decision: 'approve', actor: `telegram:${ADA}` }]);
   });
 
+  it('is not approved by a reply to an earlier one: that is closed, and says who decided', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'in private');
+    await delivered(id, messageKey(place(chat), '70'), await asks(id, 1, '{"command":"ls"}'));
+    expect(await say(chat, '/deny', { replyTo: 70 })).toBe(id);
+    await delivered(id, messageKey(place(chat), '71'), await asks(id, 2, '{"command":"rm -rf ~"}'));
+    expect(await answerText(await say(chat, '/approve', { replyTo: 70 }))).toMatch(
+      /^This request is closed: telegram:1001 denied it at /,
+    );
+    expect(await decisionsOf(id)).toHaveLength(1);
+    expect(await say(chat, '/approve', { replyTo: 71 })).toBe(id);
+    expect(await decisionsOf(id)).toMatchObject([
+      { decision: 'deny', approval_id: `${id}.1` },
+      { decision: 'approve', approval_id: `${id}.2` },
+    ]);
+  });
+
+  it('after the first is approved by its number in a thread, where nobody replies to one message', async () => {
+    const id = await say(GROUP, 'in ten @stand_in_bot', { topic: 10 });
+    await delivered(id, threadKey(place(GROUP), '10'));
+    await asks(id);
+    // The id of a session is no number of a request, not even its own.
+    expect(await answerText(await say(GROUP, `/approve@stand_in_bot ${id}`, { topic: 10 }))).toContain(
+      '`/approve 1`',
+    );
+    expect(await say(GROUP, '/approve@stand_in_bot', { topic: 10 })).toBe(id);
+    await asks(id, 2, '{"command":"echo ```"}');
+    for (const said of ['/approve@stand_in_bot', '/approve@stand_in_bot 1']) {
+      const told = await answerText(await say(GROUP, said, { topic: 10 }));
+      expect(told).toContain('````\necho ```\n````');
+      expect(told).toContain('`/approve 2` approves it');
+    }
+    expect(await decisionsOf(id)).toHaveLength(1);
+    expect(await say(GROUP, '/approve@stand_in_bot 2', { topic: 10 })).toBe(id);
+    expect(await decisionsOf(id)).toHaveLength(2);
+  });
+
   it('is denied by /deny with a reason, also without a reply', async () => {
     const chat = newChat();
     const id = await say(chat, 'in private');
     await asks(id);
     expect(await say(chat, '/deny not on a Friday')).toBe(id);
     expect(await decisionsOf(id)).toMatchObject([{ decision: 'deny', reason: 'not on a Friday' }]);
+  });
+
+  it('that is approved for the session says which calls that allows, also in the event', async () => {
+    const id = await say(GROUP, 'in twelve @stand_in_bot', { topic: 12 });
+    const output = await asks(id);
+    const told = await clicks(
+      ADA,
+      buttonData({ sessionId: sessionId(id), output, action: 'approve-session' }),
+    );
+    expect(told).toBe(
+      'Approved for this session: every later call of `terminal` that its policy asks about.',
+    );
+    expect(await decisionsOf(id)).toMatchObject([
+      { scope: 'session', allows: { tool: 'terminal', match: null } },
+    ]);
   });
 
   it('is decided by its approvers alone, by id, and once; everybody is told', async () => {

@@ -1,30 +1,36 @@
+import { codeBlock } from '@angelia/chats';
 import type { SessionId } from '@angelia/contracts';
-import { decide as decideOn, openApproval } from '@angelia/session';
+import { decide as decideOn, openApproval, shownArguments } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
+import { approvalIn, sentenceFor } from '../../../answers/approval.ts';
 import { reasonOf } from '../../../api/approvals/approvals.controller.ts';
 import { answerBeside, commitAnswer } from '../answer.ts';
 import { whyNotDecided } from '../clicks.ts';
 import { shownName } from '../input.ts';
-import { addressedSession } from '../replies.ts';
+import { addressedSession, requestRepliedTo } from '../replies.ts';
 import type { TakeContext, Taken, TakingMessage } from '../take-context.ts';
 import { sessionFor, sessionsHere } from './find-session.ts';
 
-export function approve(context: TakeContext, taking: TakingMessage): Promise<Taken> {
-  return decideRequest(context, taking, 'approve', null);
+export function approve(context: TakeContext, taking: TakingMessage, rest: string): Promise<Taken> {
+  return decideRequest(context, taking, 'approve', rest);
 }
 
 export function deny(context: TakeContext, taking: TakingMessage, rest: string): Promise<Taken> {
-  return decideRequest(context, taking, 'deny', reasonOf(rest));
+  return decideRequest(context, taking, 'deny', rest);
 }
 
 async function decideRequest(
   context: TakeContext,
   taking: TakingMessage,
   decision: 'approve' | 'deny',
-  reason: string | null,
+  rest: string,
 ): Promise<Taken> {
   const title = `/${decision}`;
-  const session = await sessionThatAsks(context, taking, decision);
+  const reason = decision === 'deny' ? reasonOf(rest) : null;
+  const session =
+    decision === 'approve'
+      ? await sessionToApprove(context, taking, rest)
+      : await sessionToDeny(context, taking);
   if (typeof session === 'string') {
     return commitAnswer(context, taking, { text: session, title, event: 'command' });
   }
@@ -58,16 +64,11 @@ async function decideRequest(
   return told.outcome === 'known' ? told : { ...told, outcome: 'refused' };
 }
 
-/** Text: why there is none. */
-async function sessionThatAsks(
-  context: TakeContext,
-  taking: TakingMessage,
-  decision: 'approve' | 'deny',
-): Promise<Loaded | string> {
-  if (decision === 'approve') return sessionOfTheRequest(context, taking);
+/** Text: why there is none. To deny too much does no harm, so it needs no reply to the request. */
+async function sessionToDeny(context: TakeContext, taking: TakingMessage): Promise<Loaded | string> {
   const found = await sessionFor(context, taking, '');
   if ('session' in found && openApproval(found.session.state) !== null) return found.session;
-  if (taking.update.replyTo !== null && 'session' in found) return 'Nothing waits for a decision there.';
+  if (taking.update.replyTo !== null && 'session' in found) return NOTHING_WAITS;
   const asking = await sessionsHere(context, taking, 2, 'approval');
   if (asking.length === 0) return 'Nothing in this chat waits for a decision.';
   if (asking.length > 1) return 'More than one request waits here. Reply to the one that you mean.';
@@ -75,12 +76,51 @@ async function sessionThatAsks(
   return openApproval(session.state) === null ? 'Nothing in this chat waits for a decision.' : session;
 }
 
+const NOTHING_WAITS = 'Nothing waits for a decision there.';
+
 /**
- * An approval has to reply to its request, or stand in the thread of its session: elsewhere, another request may have taken
- * the place of the one that the person read (invariant approved-is-what-runs). To deny too much does no harm.
+ * Whoever approves has read one request, and another one may have taken its place by now (invariant approved-is-what-runs). So
+ * an approval replies to its request. Where platforms know threads only, the first request of a session can be no other one,
+ * and a later one is approved by its number.
  */
-async function sessionOfTheRequest(context: TakeContext, taking: TakingMessage): Promise<Loaded | string> {
-  const session = await addressedSession(context, taking.chat, taking.update);
+async function sessionToApprove(
+  context: TakeContext,
+  taking: TakingMessage,
+  number: string,
+): Promise<Loaded | string> {
+  const { chat, update } = taking;
+  const session = await addressedSession(context, chat, update);
   if (session === null) return 'Which one? Reply to the request with /approve, or use its buttons.';
-  return openApproval(session.state) === null ? 'Nothing waits for a decision there.' : session;
+  const open = openApproval(session.state);
+  const read = await requestRepliedTo(context, update);
+  if (read !== null && read !== open?.output) {
+    const approval = approvalIn(session, (_, version) => version === read);
+    return approval === null || approval.status === 'open'
+      ? NOTHING_WAITS
+      : sentenceFor(approval.status, approval.decided);
+  }
+  if (open === null) return NOTHING_WAITS;
+  const ofSession = session.state.approvals ?? 1;
+  if (number === '' ? read !== null || ofSession === 1 : number === `${ofSession}`) return session;
+  return whichOne(session, ofSession);
 }
+
+/** Shows the request that waits, so that its number approves what was read. */
+function whichOne(session: Loaded, ofSession: number): string {
+  const open = openApproval(session.state);
+  const approval = approvalIn(session, ({ approval_id }) => approval_id === open?.id);
+  if (approval === null) return NOTHING_WAITS;
+  const { tool, arguments: written } = approval.request;
+  const { command, others } = shownArguments(tool, written);
+  const shown = [command, others].filter((text) => text !== null).join('\n');
+  if (shown.length > LONGEST_SHOWN)
+    return 'Which one? Reply to the request with /approve, or use its buttons.';
+  return [
+    `This request for \`${tool}\` waits:`,
+    codeBlock(shown),
+    `\`/approve ${ofSession}\` approves it.`,
+  ].join('\n\n');
+}
+
+/** As much as a request shows of its arguments. Nobody approves more from a text alone. */
+const LONGEST_SHOWN = 2_000;
