@@ -4,7 +4,6 @@ import { startTelegram, type TelegramStandIn } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import {
   type DeliveryFixture,
-  HURRIED,
   openDeliveryFixture,
   type SenderOptions,
 } from '../testing/delivery-fixture.ts';
@@ -177,7 +176,7 @@ it('a file that may have been taken is sent again marked, and the text is not', 
   files.set('a.csv', Buffer.from('a'));
   const { id, chat } = await answered('[a](a.csv)');
   telegram.next({ kind: 'take' }, { kind: 'cut-off' });
-  await fixture.hintUntil(sender({ delivery: HURRIED }), id, fixture.settled(id));
+  await fixture.hintUntil(sender(), id, fixture.settled(id));
   expect(telegram.shownIn(chat)).toHaveLength(1);
   expect(telegram.documents.map(({ caption }) => caption)).toEqual([null, '(possible duplicate)']);
 });

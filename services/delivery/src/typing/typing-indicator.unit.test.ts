@@ -1,7 +1,7 @@
 import type { RunningConfig } from '@angelia/config';
 import { type SessionId, typingSubject } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
-import { type Loaded, systemClock } from '@angelia/sessions';
+import { type Clock, type Loaded, systemClock } from '@angelia/sessions';
 import { eventually } from '@angelia/testkit';
 import { describe, expect, it } from '@jest/globals';
 import type { DeliverySettings } from '../settings.ts';
@@ -16,6 +16,7 @@ interface Given {
   readonly timeoutSeconds?: number;
   readonly agent?: string;
   readonly typing?: ((shown: number) => Promise<void>) | null;
+  readonly clock?: Clock;
   /** Not the 4.5 s of real life. */
   readonly everyMs?: number;
 }
@@ -62,7 +63,7 @@ function setUp(given: Given = {}) {
       },
     },
     config,
-    clock: systemClock,
+    clock: given.clock ?? systemClock,
     logger: { debug: () => {} } as unknown as Logger,
     everyMs: given.everyMs ?? 1,
   });
@@ -102,9 +103,14 @@ describe('typing in a chat', () => {
   });
 
   it('ends with the timeout of the agent, if a runner that died left its run open', async () => {
-    const { indicator, shown } = setUp({ timeoutSeconds: 0.02 });
+    let seconds = 0;
+    const clock = { monotonic: () => seconds * 1_000, wall: () => Date.now() };
+    const oneSecond = async () => {
+      seconds += 1;
+    };
+    const { indicator, shown } = setUp({ timeoutSeconds: 3, clock, typing: oneSecond });
     await indicator.show(id);
-    expect(shown.length).toBeGreaterThan(0);
+    expect(shown).toHaveLength(3);
     const gone = setUp({ agent: 'gone' });
     await gone.indicator.show(id);
     expect(gone.shown).toEqual([]);

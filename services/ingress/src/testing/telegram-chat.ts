@@ -14,7 +14,6 @@ export function telegramConfig(telegram: TelegramStandIn, chat: Record<string, u
     models: { demo: { provider: 'builtin', model: 'echo' } },
     agents: { default: { kind: 'llm', model: 'demo' } },
     targets: { telegram: { bot_token: TELEGRAM_TOKEN, api_base: telegram.url } },
-    timing: { lead_seconds: 1 },
     chats: {
       home: {
         platform: 'telegram',

@@ -11,8 +11,11 @@ let database: TestDatabase;
 let telegram: TelegramStandIn;
 const started: TestIngress[] = [];
 
-const config = (over: object = {}) =>
-  telegramConfig(telegram, { receive: 'connection', speakers: { anyone: true }, ...over });
+const config = (over: object = {}) => ({
+  ...telegramConfig(telegram, { receive: 'connection', speakers: { anyone: true }, ...over }),
+  // Both replicas are in this process. However busy it is, none loses its lead but by leaving.
+  timing: { lead_seconds: 60 },
+});
 
 async function start(instance: string, chat: object = {}): Promise<TestIngress> {
   const ingress = await startIngress({
@@ -47,12 +50,13 @@ const connectionOf = async (ingress: TestIngress) =>
 describe('a connection from inside', () => {
   it('takes updates, and the offset is in the append of what the last one started', async () => {
     const ingress = await start('one');
+    const before = (await offsetEvents(ingress)).length;
     const chatter = telegram.inbox.push({ poll: { id: '1' } });
     const update = telegram.inbox.say({ chat: 31, text: 'hello' });
     const id = await takenUpdate(telegram, ingress, update);
     expect((await ingress.log.streams.read(id ?? ''))[0]?.data).toMatchObject({ route: 'chat:home' });
-    const [offset, more] = await offsetEvents(ingress);
-    expect([offset?.data, more]).toEqual([{ offset: String(update.update_id + 1) }, undefined]);
+    const offsets = (await offsetEvents(ingress)).slice(before).map(({ data }) => data);
+    expect(offsets).toEqual([{ offset: String(update.update_id + 1) }]);
     expect(chatter.update_id).toBeLessThan(update.update_id);
     expect(await connectionOf(ingress)).toEqual({ leading: true, connected: true, error: null });
   });
@@ -83,7 +87,6 @@ describe('a connection from inside', () => {
 
   it('is led by one of two replicas, and by the other one when that leaves', async () => {
     const one = await start('one');
-    await eventually(async () => (await connectionOf(one)) as { connected: boolean } & object);
     await takenUpdate(telegram, one, telegram.inbox.say({ chat: 32, text: 'first' }));
     const two = await start('two');
     const requests = telegram.requests.length;

@@ -218,4 +218,5 @@ it('the interactions URL answers PING, refuses what is forged, and takes a comma
   expect((await eventsOf(session)).map(({ type }) => type)).toContain('session.created');
   const click = discord.clickPayload('900', 'not ours', { channel: '1005', from: ANNA });
   expect(await post(click)).toEqual({ status: 202, text: '' });
+  await ingress.take(configOf());
 });

@@ -40,7 +40,7 @@ let worker: Worker;
 let slack: SlackStandIn;
 let mattermost: MattermostStandIn;
 
-const configOf = (receive: 'connection' | 'webhook') => ({
+const configOf = (receive: 'connection' | 'webhook' = 'connection') => ({
   models: { demo: { provider: 'builtin', model: 'echo' } },
   agents: { default: { kind: 'llm', model: 'demo' } },
   targets: {
@@ -56,13 +56,20 @@ const configOf = (receive: 'connection' | 'webhook') => ({
   },
 });
 
+/** Resolves when what is said is heard. */
+async function start(): Promise<void> {
+  const { connected } = slack.socketMode;
+  const { greeted } = mattermost.socket;
+  ingress = await startIngress({ databaseUrl: database.url, config: configOf() });
+  await eventually(() => slack.socketMode.connected > connected && mattermost.socket.greeted > greeted);
+}
+
 beforeAll(async () => {
   database = await createTestDatabase();
   slack = await startSlack({ token: 'xoxb-secret', appToken: APP_TOKEN });
   mattermost = await startMattermost({ token: MATTERMOST_TOKEN });
   worker = openWorker({ databaseUrl: database.url });
-  ingress = await startIngress({ databaseUrl: database.url, config: configOf('connection') });
-  await eventually(() => slack.socketMode.open === 1 && mattermost.socket.clients === 1);
+  await start();
 });
 afterAll(async () => {
   expect([...(slack?.problems ?? []), ...(mattermost?.problems ?? [])]).toEqual([]);
@@ -220,6 +227,9 @@ describe('Slack', () => {
     expect(await post(slackRequest(command, SIGNING_SECRET))).toBe(200);
     expect(await post(slackRequest(command, SIGNING_SECRET))).toBe(200);
     expect(await createdOf((await underKey(key)) ?? '')).toMatchObject({ event: 'command' });
+    const { connected } = slack.socketMode;
+    await ingress.take(configOf());
+    await eventually(() => slack.socketMode.connected > connected);
   });
 });
 
@@ -283,7 +293,7 @@ describe('Mattermost', () => {
       text: '@angelia meanwhile',
       unheard: true,
     });
-    ingress = await startIngress({ databaseUrl: database.url, config: configOf('connection') });
+    await start();
     expect(await inputsOf(await byPost(id))).toHaveLength(1);
     expect(await inputsOf(before)).toHaveLength(1);
   });

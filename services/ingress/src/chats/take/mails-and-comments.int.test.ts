@@ -40,7 +40,6 @@ beforeAll(async () => {
         github_comment: { token: 'ghp_secret' },
         email: { host: '127.0.0.1', security: 'none', from: 'Angelia <bot@example.com>' },
       },
-      timing: { lead_seconds: 1 },
       chats: {
         reviews: {
           platform: 'github_comment',

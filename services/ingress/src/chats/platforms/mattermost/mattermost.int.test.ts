@@ -33,7 +33,7 @@ const settingsOf = (token = TOKEN) => ({
   },
   target: { token, api_base: platform.url },
 });
-const call = () => ({ settings: settingsOf(), signal: AbortSignal.timeout(20_000) });
+const call = () => ({ settings: settingsOf(), signal: new AbortController().signal });
 
 async function start(token = TOKEN): Promise<RecordedConnection> {
   running = recordedConnection(mattermost.connection as ChatConnection, settingsOf(token));
@@ -94,7 +94,7 @@ describe('the connection', () => {
     const connection = await start();
     await eventually(() => connection.offset !== null);
     platform.socket.cut();
-    await eventually(() => platform.socket.greeted === 2 && platform.socket.clients === 1);
+    await eventually(() => platform.socket.greeted > 1 && platform.socket.clients === 1);
     say('nobody heard this', { unheard: true });
     platform.socket.skip();
     say('after the gap');

@@ -42,7 +42,7 @@ const settingsOf = (chat: object = {}) => ({
   },
   target: { bot_token: TOKEN, api_base: `${platform.url}/api` },
 });
-const call = (chat: object = {}) => ({ settings: settingsOf(chat), signal: AbortSignal.timeout(20_000) });
+const call = (chat: object = {}) => ({ settings: settingsOf(chat), signal: new AbortController().signal });
 
 describe('a request of Slack', () => {
   const signed = (update: Record<string, unknown>, secret = SIGNING_SECRET, at?: number) => {
@@ -197,7 +197,7 @@ describe('Socket Mode', () => {
     expect(String(await running.ended)).toContain('Socket Mode is switched off');
     const refused = slack.connection?.run({
       settings: { ...settingsOf({ app_token: 'xapp-1-A0123456789-2-wrong' }) },
-      signal: AbortSignal.timeout(20_000),
+      signal: new AbortController().signal,
       offset: null,
       connected: () => {},
       tell: () => {},
