@@ -67,9 +67,9 @@ describe('the image', () => {
   it('lets only the services read the mounted config', () => {
     expect(dockerfile).toContain('install -d -o root -g node -m 0750 /etc/angelia\n');
     // Both are inside of it: the mounted file, and the mounted directory.
-    expect(read('docker-compose.yml')).toContain(
-      `ANGELIA_CONFIG: /etc/angelia/\${ANGELIA_CONFIG_DIRECTORY:+live/}angelia.yaml\n`,
-    );
+    expect(read('docker-compose.yml')).toContain('ANGELIA_CONFIG: /etc/angelia/angelia.yaml\n');
+    for (const script of ['entrypoint.mjs', 'angelia.sh'])
+      expect(read(`deploy/docker/${script}`)).toContain('/etc/angelia/live/angelia.yaml');
     expect(read('docker-compose.yml').match(/:\/etc\/angelia\/(live|angelia\.yaml):ro/g)).toHaveLength(4);
   });
 });

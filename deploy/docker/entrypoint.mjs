@@ -18,6 +18,8 @@ if (program === undefined) {
   process.exit(78);
 }
 process.argv.splice(2, 1);
+// docker-compose.yml mounts this directory there. In angelia.sh, too.
+if (process.env.ANGELIA_CONFIG_DIRECTORY) process.env.ANGELIA_CONFIG = '/etc/angelia/live/angelia.yaml';
 // The first process of a container has no default action for signals. Until the program handles them, or if it never does
 // (migrate), a stop would be ignored and end in SIGKILL.
 for (const [signal, number] of [

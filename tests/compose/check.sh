@@ -107,6 +107,9 @@ held "a signed webhook became session $session_id, which ended with its delivery
 [ "$(post demo 'Hello from a container' "$project-1" | tail -n 1)" = 200 ] || fail 'a duplicate is not answered with 200'
 held 'the same webhook again is a duplicate (200)'
 
+# --- the console
+. tests/compose/console.sh
+
 # --- traces. Without a registry, a stand-in for Jaeger (`/standin`) only counts what it gets.
 traced() {
   local services_seen counts name missing=

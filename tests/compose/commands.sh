@@ -3,7 +3,7 @@
 
 export ANGELIA_CONFIG_FILE=./tests/compose/angelia.yaml ANGELIA_CONFIG_ENV_FILE=$scratch/config.env ANGELIA_COMMANDS_ENV_FILE=$scratch/commands.env
 echo 'CHECK_MODEL_KEY=key-of-the-model' >"$scratch/config.env"
-echo 'CHECK_COMMAND_VALUE=value-of-commands' >"$scratch/commands.env"
+echo 'CHECK_COMMAND_TOKEN=value-of-commands' >"$scratch/commands.env"
 cat "$scratch/commands.env" >>"$scratch/config.env"
 compose_files+=(-f tests/compose/with-model.yml)
 quietly 'up with a config of our own' up -d
@@ -13,8 +13,8 @@ all_ready process-watcher
 held 'up -d took a config and variables of our own'
 
 session demo 'a program'
-# A value that the config takes from a variable is a secret and is not delivered.
-grep -qE 'a program said to user 2[0-4][0-9]{4}, \[redacted\]' <<<"$(transcript "$session_id")" || fail "the program's answer: $(transcript "$session_id")"
+# The value of a variable with the name of a secret is not delivered.
+grep -qE 'a program</untrusted-[a-z0-9]+> said to user 2[0-4][0-9]{4}, \[redacted\]' <<<"$(transcript "$session_id")" || fail "the program's answer: $(transcript "$session_id")"
 held 'an agent of kind command ran as a user of its session'
 
 # run <arguments of terminal as JSON>: a session whose model calls `terminal` with them.
@@ -36,7 +36,7 @@ fi
 held 'a command runs as its own user, without capabilities, in its own directory, and sees no secret'
 
 # It reaches only Postgres and NATS, which need a password. It cannot read the config, whatever the mode of the file is.
-run '{"command":"for to in postgres/5432 nats/4222 nats/8222 jaeger/16686 jaeger/4318 ingress/8644 ingress/9464 delivery/9464 model/8000; do timeout 5 bash -c \": <>/dev/tcp/$to\" 2>/dev/null && echo reached $to; done; cat /etc/angelia/angelia.yaml && echo read the config; echo looked"}'
+run '{"command":"for to in postgres/5432 nats/4222 nats/8222 jaeger/16686 jaeger/4318 ingress/'"$ANGELIA_PORT"' ingress/9464 delivery/9464 model/8000; do timeout 5 bash -c \": <>/dev/tcp/$to\" 2>/dev/null && echo reached $to; done; cat /etc/angelia/angelia.yaml && echo read the config; echo looked"}'
 found=$(heard "$session_id")
 grep -q looked <<<"$found" || fail "a command that looks around said: $found"
 [ "$(grep -o 'reached [a-z]*/[0-9]*' <<<"$found" | sort -u | paste -sd ' ' -)" = 'reached nats/4222 reached postgres/5432' ] || fail "a command reaches: $found"
@@ -57,7 +57,7 @@ held 'what commands leave behind is reaped'
 
 # --- process-watcher restarts alone, and commands go on
 # Not its init, which has the same words in its arguments. The brackets keep this shell from finding itself.
-watcher_pid() { inside process-watcher 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *watcher-[i]nit*) ;; *dist/process-[w]atcher.js*) echo ${p#/proc/};; esac; done'; }
+watcher_pid() { inside process-watcher 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *watcher-[i]nit*) ;; *entrypoint.mjs\ process-[w]atcher*) echo ${p#/proc/};; esac; done'; }
 other_watcher() { local now; now=$(watcher_pid); [ -n "$now" ] && [ "$now" != "$1" ]; }
 for signal in HUP KILL; do
   began=$(state process-watcher StartedAt)

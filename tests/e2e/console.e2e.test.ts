@@ -5,6 +5,7 @@ import { hostileTexts } from './console/hostile-texts.ts';
 import { ignoredWebhook } from './console/ignored-webhook.ts';
 import { liveSession } from './console/live-session.ts';
 import { newRoute } from './console/new-route.ts';
+import { pairing } from './console/pairing.ts';
 import { question } from './console/question.ts';
 import { restart } from './console/restart.ts';
 import { signIn } from './console/sign-in.ts';
@@ -20,6 +21,7 @@ shareStack({}, [
   ignoredWebhook,
   deadDeliveries,
   newRoute,
+  pairing,
   hostileTexts,
   restart,
   accessibility,

@@ -20,7 +20,17 @@ import { open, signedIn, visit } from './visit.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-const VIEWS = ['Now', 'Sessions', 'Inbox', 'Deliveries', 'Webhooks', 'Routes', 'Processes', 'System'];
+const VIEWS = [
+  'Now',
+  'Sessions',
+  'Inbox',
+  'Deliveries',
+  'Webhooks',
+  'Routes',
+  'Chats',
+  'Processes',
+  'System',
+];
 
 interface Violation {
   readonly id: string;
@@ -236,4 +246,5 @@ const deepAddresses = (sessionId: string) => [
     (tab) => `/sessions/${sessionId}?tab=${tab}`,
   ),
   ...WITH_EDITOR,
+  '/no-such-page',
 ];

@@ -1,5 +1,6 @@
 import { createRouter } from '@tanstack/react-router';
 import { Failed, Loading } from '../parts/feedback/states.tsx';
+import { chatRoutes } from '../views/chats/routes.ts';
 import { deliveryRoutes } from '../views/deliveries/routes.ts';
 import { inboxRoutes } from '../views/inbox/routes.ts';
 import { nowRoutes } from '../views/now/routes.ts';
@@ -10,6 +11,7 @@ import { sessionsRoutes } from '../views/sessions/routes.ts';
 import { signInRoute } from '../views/sign-in/routes.ts';
 import { systemRoutes } from '../views/system/routes.ts';
 import { webhookRoutes } from '../views/webhooks/routes.ts';
+import { noSuchPageRoute } from './no-such-page.tsx';
 import { parseSearch, stringifySearch } from './search-params.ts';
 import { rootRoute, shellRoute } from './shell/shell-route.tsx';
 
@@ -23,8 +25,10 @@ const routeTree = rootRoute.addChildren([
     ...webhookRoutes,
     ...deliveryRoutes,
     ...routeRoutes,
+    ...chatRoutes,
     ...processRoutes,
     ...systemRoutes,
+    noSuchPageRoute,
   ]),
 ]);
 

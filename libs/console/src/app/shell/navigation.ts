@@ -8,6 +8,7 @@ export interface Destination {
     | '/webhooks'
     | '/deliveries'
     | '/routes'
+    | '/chats'
     | '/processes'
     | '/system';
   readonly name: string;
@@ -24,6 +25,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: '/deliveries', name: 'Deliveries', icon: 'deliveries', onPhone: true },
   { to: '/webhooks', name: 'Webhooks', icon: 'webhooks', onPhone: false },
   { to: '/routes', name: 'Routes', icon: 'routes', onPhone: false },
+  { to: '/chats', name: 'Chats', icon: 'message', onPhone: false },
   { to: '/processes', name: 'Processes', icon: 'processes', onPhone: false },
   { to: '/system', name: 'System', icon: 'system', onPhone: false },
 ];

@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, Outlet, redirect } from '@tanstack/react-router';
 import { findSession } from '../../api/session.ts';
-import { Empty, Failed } from '../../parts/feedback/states.tsx';
+import { Failed } from '../../parts/feedback/states.tsx';
 import { Toasts } from '../../parts/feedback/toasts.tsx';
 import { Shell } from './shell.tsx';
 
@@ -10,13 +10,6 @@ export const rootRoute = createRootRoute({
       <Outlet />
       <Toasts />
     </>
-  ),
-  notFoundComponent: () => (
-    <div className="page">
-      <Empty title="There is no such page">
-        The address may be cut off. The navigation leads to every view.
-      </Empty>
-    </div>
   ),
 });
 

@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { ApiError } from '../../api/api-error.ts';
 import { usePageTitle } from '../../app/shell/page-title.ts';
 import { Tabs } from '../../parts/controls/tabs.tsx';
@@ -30,7 +30,8 @@ export function SessionView() {
         <div className="page">
           <h1>No such session</h1>
           <Empty title="The session was pruned or erased, or the id is wrong">
-            The id is <span className="mono">{visibleText(beginning(id, 100))}</span>.
+            The id is <span className="mono">{visibleText(beginning(id, 100))}</span>. Look for it among{' '}
+            <Link to="/sessions">all sessions</Link>.
           </Empty>
         </div>
       );
