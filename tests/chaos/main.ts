@@ -10,7 +10,8 @@ import { runChaos } from './run.ts';
 const { seed, minutes, quick } = wished();
 
 const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+// Ctrl-C comes from the terminal and from our parent.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort());
 
 const say = (line: string) => process.stderr.write(`chaos: ${line}\n`);
 say(`seed ${seed}, ${minutes} minutes`);

@@ -10,6 +10,9 @@ const PORTS_OF_A_WORKER = 1_000;
 const firstPort = 20_000 + PORTS_OF_A_WORKER * Number(process.env.JEST_WORKER_ID ?? 1);
 process.env.ANGELIA_LOCAL_PORTS = `${firstPort}-${firstPort + PORTS_OF_A_WORKER - 1}`;
 
+/** The run was killed: nobody reads the results, and a test that waits would wait for minutes, without its Postgres. */
+const endWithRun = () => process.reallyExit(1);
+
 export default class NativeEnvironment {
   global = globalThis;
   fakeTimers = null;
@@ -45,9 +48,13 @@ export default class NativeEnvironment {
     };
   }
 
-  async setup() {}
+  async setup() {
+    process.on('disconnect', endWithRun);
+  }
 
   async teardown() {
+    // It would keep the worker open after its last file.
+    process.off('disconnect', endWithRun);
     this.fakeTimersModern.dispose();
     this.moduleMocker.restoreAllMocks();
     globalThis.console = this.#console;

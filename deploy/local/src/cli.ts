@@ -122,12 +122,15 @@ function runSource(script: string, args: string[]): Promise<number> {
   return run([join(repositoryRoot, script), ...args]);
 }
 
-/** Runs in the foreground and in our process group: Ctrl-C reaches it directly, so we only wait for its end. */
+/**
+ * Runs in the foreground and in our process group. Ctrl-C reaches it directly, and once more from us; a signal to us alone, as
+ * from the time-out of a CI, only from us.
+ */
 function run(args: string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: 'inherit' });
-    process.on('SIGINT', () => {});
-    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.on(signal, () => child.kill(signal));
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(signal ? 1 : (code ?? 1)));
   });

@@ -6,7 +6,7 @@ import {
   startTelegram,
   type TelegramStandIn,
 } from '@angelia/testkit';
-import { afterAll, expect } from '@jest/globals';
+import { afterAll, beforeEach, expect } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
 
 // The chat `home` on the stand-in of Telegram. Everybody may speak. Each test has chats of its own.
@@ -44,6 +44,7 @@ export function withTelegram(): void {
       },
     };
   });
+  beforeEach(() => model.behave(({ input }) => answerWith(`answer to: ${input}`)));
   afterAll(async () => {
     expect(telegram?.problems).toEqual([]);
     await telegram?.stop();

@@ -114,6 +114,7 @@ export function slackAndMattermost(): void {
       await eventually(() =>
         slack.ephemerals.some(({ user, text }) => user === BEN && text.includes('next')),
       );
+      await inSlack('merge it');
     });
   });
 
@@ -150,6 +151,7 @@ export function slackAndMattermost(): void {
       ]);
       await eventually(() => mattermost.buttonsOf(question.id).length === 0);
       expect(question.message).toMatch(/Answered.*next/s);
+      await inTown('ship it');
     });
   });
 }

@@ -5,6 +5,7 @@ import { newChat, sessionTitled, shown, telegram, titled, turnsOf } from './chat
 
 interface Chats {
   readonly items: readonly {
+    readonly name: string;
     readonly connection: { readonly leading: boolean; readonly connected: boolean };
   }[];
 }
@@ -15,7 +16,8 @@ async function leads(baseUrl: string): Promise<boolean> {
     headers: { authorization: `Bearer ${stack.adminToken}` },
   }).catch(() => null);
   const chats = (await response?.json()) as Chats | undefined;
-  return chats?.items[0]?.connection.connected === true && chats.items[0].connection.leading;
+  const home = chats?.items.find(({ name }) => name === 'home');
+  return home?.connection.connected === true && home.connection.leading;
 }
 
 export function twoReplicas(): void {

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '@angelia/testkit';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stack } from '../shared-stack.ts';
 import { newChat, SECRET, sessionTitled, shown, telegram, titled, turnsOf } from './chat.ts';
 
-/** `receive: webhook` from now on, without a restart. */
-async function receiveByWebhook(): Promise<void> {
+/** Changes how the chat receives, without a restart. */
+async function change(from: 'connection' | 'webhook', to: 'connection' | 'webhook'): Promise<void> {
   const file = join(stack.dataDir, 'angelia.yaml');
-  writeFileSync(file, readFileSync(file, 'utf8').replace('receive: connection', 'receive: webhook'));
+  writeFileSync(file, readFileSync(file, 'utf8').replace(`receive: ${from}`, `receive: ${to}`));
   for (const baseUrl of stack.baseUrls) {
     const response = await fetch(new URL('/v1/config/reload', baseUrl), {
       method: 'POST',
@@ -16,18 +16,25 @@ async function receiveByWebhook(): Promise<void> {
     });
     expect(response.status).toBe(200);
   }
-  await telegram.inbox.call('setWebhook', {
-    url: new URL('/chats/telegram/home', stack.baseUrl).href,
-    secret_token: SECRET,
-  });
 }
 
 const AT_ONCE = 12;
 
 export function webhook(): void {
   describe('the same chat by webhook', () => {
+    beforeAll(async () => {
+      await change('connection', 'webhook');
+      await telegram.inbox.call('setWebhook', {
+        url: new URL('/chats/telegram/home', stack.baseUrl).href,
+        secret_token: SECRET,
+      });
+    });
+    afterAll(async () => {
+      await telegram.inbox.call('deleteWebhook', {});
+      await change('webhook', 'connection');
+    });
+
     it('takes an update once, although Telegram repeats it because we are down', async () => {
-      await receiveByWebhook();
       await stack.hold('ingress');
       const chat = newChat();
       const before = telegram.inbox.attempts();

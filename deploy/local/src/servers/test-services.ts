@@ -8,7 +8,9 @@ import { stopLeftovers } from '../programs/stop-leftovers.ts';
 import { startNats } from './nats.ts';
 import { copyCluster, startPostgres } from './postgres.ts';
 
-const PREFIX = 'angelia-test-';
+/** The directory of the test services of a run, and those of the stacks that its workers start (TestStack). */
+const TEST_SERVICES = 'angelia-test-';
+export const TEST_STACKS = 'angelia-e2e-';
 
 interface TestServices {
   readonly postgresUrl: string;
@@ -28,7 +30,7 @@ export async function startTestServices(
   migrate: (options: { url: string }) => Promise<unknown>,
 ): Promise<TestServices> {
   await sweepTestServices();
-  const dataDir = await mkdtemp(join(tmpdir(), PREFIX));
+  const dataDir = await mkdtemp(join(tmpdir(), TEST_SERVICES));
   const layout = await makeLayout(dataDir);
   tryLock(lockOf(layout.dataDir));
   const stop = async () => {
@@ -66,10 +68,17 @@ async function startPrepared(
   return startPostgres(options);
 }
 
-/** Ends the test services of runs that are dead, and removes their directories. */
+/**
+ * Ends the test services and stacks of runs that are dead, and removes their directories. Stacks come second: the workers of a
+ * run that was killed just now end a moment later than the run.
+ */
 export async function sweepTestServices(): Promise<void> {
+  for (const prefix of [TEST_SERVICES, TEST_STACKS]) await sweep(prefix);
+}
+
+async function sweep(prefix: string): Promise<void> {
   for (const name of await readdir(tmpdir())) {
-    if (!name.startsWith(PREFIX)) continue;
+    if (!name.startsWith(prefix)) continue;
     const dir = join(tmpdir(), name);
     const owner = lockOwner(lockOf(dir));
     if (owner === null || isSameProcess(owner.pid, owner.identity)) continue;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { bannerOf, type Stack, type StackOptions, startStack } from '@angelia/local';
+import { bannerOf, type Stack, type StackOptions, startStack, TEST_STACKS } from '@angelia/local';
 import { eventually } from '../waiting/eventually.ts';
 import { type PostAnswer, type SignedPost, signedPost } from './signed-post.ts';
 import { TEST_SECRET } from './test-config.ts';
@@ -64,7 +64,7 @@ export class TestStack {
 
   static async start(options: TestStackOptions): Promise<TestStack> {
     const keepsData = options.dataDir !== undefined;
-    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'angelia-e2e-')));
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), TEST_STACKS)));
     const config = join(dataDir, 'angelia.yaml');
     // process-watcher refuses a config that commands can read.
     if (options.config !== null) await writeFile(config, options.config, { mode: 0o600 });

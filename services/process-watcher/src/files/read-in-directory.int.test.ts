@@ -41,10 +41,11 @@ it('an ordinary file is read, also below directories', async () => {
 });
 
 it('a file is read in parts, and its version tells that it was changed in between', async () => {
-  const part = (offset: number) => readInDirectory(work, 'report.csv', { offset, limit: 3, maxBytes: 100 });
+  writeFileSync(join(work, 'changing.csv'), 'a,b\n1,2\n');
+  const part = (offset: number) => readInDirectory(work, 'changing.csv', { offset, limit: 3, maxBytes: 100 });
   const first = await part(0);
   expect(await part(3)).toEqual({ ...first, data: Buffer.from('\n1,') });
-  writeFileSync(join(work, 'report.csv'), 'a,b\n1,3\n');
+  writeFileSync(join(work, 'changing.csv'), 'a,b\n1,3\n');
   const changed = await part(6);
   expect(changed.kind === 'part' && first.kind === 'part' && changed.version !== first.version).toBe(true);
 });
