@@ -385,9 +385,10 @@ export function cli(): void {
         await settled('is it open?');
         return tailing.seen().stdout.includes('session.ended');
       });
-      const ids = await Promise.all(
-        Array.from({ length: 60 }, (_, n) => send('--data', JSON.stringify({ text: `of many ${n}` }))),
+      const posted = await Promise.all(
+        Array.from({ length: 60 }, (_, n) => stack.post({ route: 'cli', body: { text: `of many ${n}` } })),
       );
+      const ids = posted.map(({ sessionId }) => sessionId);
       const ended = () =>
         tailing
           .seen()

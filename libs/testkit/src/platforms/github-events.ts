@@ -18,6 +18,7 @@ export interface GithubEventOptions {
   /** Who caused the event, if it is not the author. */
   readonly sender?: { readonly id: number; readonly login: string; readonly type: string };
   readonly secret?: string;
+  readonly createdAt?: string;
 }
 
 /** A webhook of GitHub about a comment: the fields that its documentation names, signed as GitHub signs. */
@@ -51,8 +52,8 @@ export function githubEvent(options: GithubEventOptions): {
     user,
     author_association: options.association ?? 'CONTRIBUTOR',
     performed_via_github_app: null,
-    created_at: '2026-11-18T20:00:00Z',
-    updated_at: '2026-11-18T20:00:00Z',
+    created_at: options.createdAt ?? new Date().toISOString(),
+    updated_at: options.createdAt ?? new Date().toISOString(),
     ...(options.inReplyTo === undefined ? {} : { in_reply_to_id: options.inReplyTo }),
     ...(isReview ? { path: 'src/a.ts', diff_hunk: '@@ -1 +1 @@', commit_id: 'c0ffee', line: 3 } : {}),
   };

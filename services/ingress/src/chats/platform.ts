@@ -22,6 +22,8 @@ export interface ChatPlatform {
    * message, and what is said in a thread of ours is said to us.
    */
   readonly threadsAreRooms?: true;
+  /** Everybody may write in its chats (a public repository), so nobody may let in a whole chat by pairing. */
+  readonly openToAll?: true;
   /** Left out: the platform has no webhook. */
   readonly webhook?: ChatWebhook;
   /** Left out: the platform cannot be reached from inside. */

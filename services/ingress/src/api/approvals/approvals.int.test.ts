@@ -304,7 +304,10 @@ describe('the link of a request', () => {
       text: expect.stringContaining('The call was approved.'),
     });
     expect((await events(session, 'approval.decided')).map(({ data }) => data)).toEqual([
-      { approval_id: id, decision: 'approve', scope: 'session', actor: 'link', way: 'link', reason: null },
+      {
+        ...{ approval_id: id, decision: 'approve', scope: 'session' },
+        ...{ allows: { tool: 'terminal', match: 'rm *' }, actor: 'link', way: 'link', reason: null },
+      },
     ]);
     for (const again of [await submit(url, form), await submit(url, { ...form, decision: 'deny' })]) {
       expect(again.status).toBe(410);

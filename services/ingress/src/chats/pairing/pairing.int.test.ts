@@ -1,4 +1,4 @@
-import { createTestDatabase, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
+import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiCall } from '../../testing/api-call.ts';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
@@ -8,6 +8,7 @@ import {
   takenUpdate,
   telegramConfig,
 } from '../../testing/telegram-chat.ts';
+import { Pairings, pairingAppend } from './pairings.ts';
 
 // Nobody is listed in the config: whoever speaks was let in by a code. Strangers are told one line a day.
 
@@ -110,6 +111,39 @@ describe('a pairing code', () => {
     expect(await sessions()).toBe(before + 1);
     const { code } = await newCode('Too late');
     expect(await say(person, `/pair ${code}`)).toBeNull();
+  });
+
+  it('that a crowd guesses at keeps nobody out, and the crowd fills no log', async () => {
+    const before = await sessions();
+    await Promise.all(Array.from({ length: 30 }, () => say(newPerson(), '/pair AAAA-BBBB-CCCC')));
+    expect((await sessions()) - before).toBeLessThan(20);
+    const { code } = await newCode('Dora');
+    const dora = newPerson();
+    await say(dora, `/pair ${code}`);
+    expect(await actorOf(await say(dora, 'hello'))).toMatch(/ \(Dora\)$/);
+    // So that a test that comes after this one is told about its wrong code.
+    await eventually(async () => {
+      const told = await sessions();
+      await say(newPerson(), '/pair AAAA-BBBB-CCCC');
+      return (await sessions()) > told;
+    });
+  });
+
+  it('that nobody used is forgotten', async () => {
+    const expired = {
+      pairing_id: 'old',
+      name: 'Old',
+      code_digest: 'x',
+      expires_at: '2026-01-01T00:00:00.000Z',
+    };
+    const pairings = new Pairings(ingress.log);
+    for (let n = 0; n < 3; n += 1) {
+      const { version } = await pairings.read('unused');
+      const offered = pairingAppend('unused', version, 'pairing.offered', expired, 'test');
+      expect((await ingress.log.append({ streams: [offered] })).status).toBe('appended');
+    }
+    const read = await pairings.read('unused');
+    expect([read.version, read.pairings.size]).toEqual([3, 0]);
   });
 
   it.each([[{}], [{ name: '' }], [{ name: 'x'.repeat(41) }], [{ name: 'a\nb' }]])(

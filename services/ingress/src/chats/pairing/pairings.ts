@@ -20,7 +20,7 @@ export interface Pairing {
   readonly accepted: { readonly kind: 'user' | 'chat'; readonly id: string; readonly at: number } | null;
 }
 
-interface PairingsOfChat {
+export interface PairingsOfChat {
   readonly version: number;
   /** By id. Without those that were revoked. */
   readonly pairings: ReadonlyMap<string, Pairing>;
@@ -29,6 +29,7 @@ interface PairingsOfChat {
 
 /** A revoked pairing ends everywhere within this time. However many strangers write, the log is read this often at most. */
 const REFRESH_MS = 2_000;
+const A_DAY_MS = 86_400_000;
 
 /** Who was let in by pairing, as the log says. One for the process. */
 export class Pairings {
@@ -42,13 +43,18 @@ export class Pairings {
 
   /** The name under which a person or their chat was let in; null: they were not. */
   async nameOf(chat: string, ids: { readonly user: string; readonly chat: string }): Promise<string | null> {
-    const known = this.#chats.get(chat);
-    const fresh = known !== undefined && performance.now() - known.readAt < REFRESH_MS;
-    const { pairings } = fresh ? known : await this.read(chat);
+    const { pairings } = await this.recent(chat);
     for (const { accepted, name } of pairings.values()) {
       if (accepted !== null && accepted.id === ids[accepted.kind]) return name;
     }
     return null;
+  }
+
+  /** As the log was within the last two seconds. */
+  async recent(chat: string): Promise<PairingsOfChat> {
+    const known = this.#chats.get(chat);
+    const isFresh = known !== undefined && performance.now() - known.readAt < REFRESH_MS;
+    return isFresh ? known : this.read(chat);
   }
 
   /** As the log is now. Callers at the same time share a read. */
@@ -64,6 +70,11 @@ export class Pairings {
     const events = await this.#log.streams.read(pairingsStream(chat), (before?.version ?? 0) + 1);
     const pairings = new Map(before?.pairings);
     for (const event of events) apply(pairings, event);
+    // Codes that nobody used. A margin, because their time is the database's.
+    const over = Date.now() - A_DAY_MS;
+    for (const [id, { accepted, expiresAt }] of pairings) {
+      if (accepted === null && expiresAt < over) pairings.delete(id);
+    }
     const after = { version: events.at(-1)?.version ?? before?.version ?? 0, pairings, readAt };
     this.#chats.set(chat, after);
     return after;

@@ -11,6 +11,7 @@ const user = z.object({ id: z.number().int(), login: z.string(), type: z.string(
 const comment = z.object({
   id: z.number().int(),
   body: z.string().nullable(),
+  created_at: z.string(),
   user: user.nullable(),
   author_association: z.string().default('NONE'),
   performed_via_github_app: z.unknown().optional(),
@@ -38,7 +39,18 @@ export const CONVERSATION = 'comments';
 /** Of our own comments (delivery writes it). It tells them from those of a person who has the same account. */
 const OUR_MARKER = /^\s*<!-- angelia:[0-9a-f]{32} -->/;
 
-export function readEvent(event: string, body: unknown, settings: PlatformSettings): ChatUpdate {
+/**
+ * GitHub signs no time, and a taken comment is known for 7 days at least. What is older was sent by somebody who had kept it:
+ * people can send an event again for three days.
+ */
+const OLDEST_MS = 6 * 24 * 3_600_000;
+
+export function readEvent(
+  event: string,
+  body: unknown,
+  settings: PlatformSettings,
+  nowMs: number,
+): ChatUpdate {
   const isReview = event === 'pull_request_review_comment';
   if (!isReview && event !== 'issue_comment') return other(`github:${event}`, 'no comment');
   const parsed = isReview ? onReview.safeParse(body) : onIssue.safeParse(body);
@@ -46,6 +58,9 @@ export function readEvent(event: string, body: unknown, settings: PlatformSettin
   const { action, comment: said, repository: repo, sender } = parsed.data;
   const updateId = `${isReview ? 'review-comment' : 'comment'}:${said.id}`;
   if (action !== 'created') return other(`${updateId}:${action}`, 'not a new comment');
+  // A date that cannot be read is as good as none.
+  if (!(Date.parse(said.created_at) >= nowMs - OLDEST_MS))
+    return other(updateId, 'too old, or without a date');
   // Somebody else may have pressed a button that makes GitHub write in their name.
   if (said.user === null || said.user.id !== sender.id) return other(updateId, 'not written by its sender');
   if (said.user.type !== 'User') return other(updateId, 'a bot');

@@ -17,6 +17,7 @@ export const github: ChatPlatform = {
   addressOf: (chat) => ({ repo: repoOf(chat), pr_number: numberOf(chat) }),
   otherAddressOf: (chat) => ({ repo: repoOf(chat), issue_number: numberOf(chat) }),
   threadsAreRooms: true,
+  openToAll: true,
 
   webhook: {
     verify({ headers, body }, { chat }) {
@@ -25,8 +26,8 @@ export const github: ChatPlatform = {
       const expected = createHmac('sha256', chat.webhook_secret).update(body).digest();
       return timingSafeEqual(Buffer.from(hex, 'hex'), expected);
     },
-    read: (body, { headers }, settings) => [
-      readEvent(headerOf(headers, 'x-github-event') ?? '', body, settings),
+    read: (body, { headers, nowMs }, settings) => [
+      readEvent(headerOf(headers, 'x-github-event') ?? '', body, settings, nowMs),
     ],
   },
 

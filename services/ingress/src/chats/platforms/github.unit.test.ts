@@ -126,6 +126,8 @@ describe('a comment', () => {
     ['an issue', { event: 'issues' }],
     ['an empty text', { body: '@angelia-bot' }],
     ['no text', { body: null }],
+    ['somebody who kept it for a week', { createdAt: new Date(Date.now() - 7 * 86_400_000).toISOString() }],
+    ['a time that nobody can read', { createdAt: 'yesterday' }],
     ['our own comment', { body: `<!-- angelia:${'a'.repeat(32)} -->\n\n@angelia-bot go on` }],
   ])('by or of %s starts nothing', (_, more) => {
     expect(said('@angelia-bot go on', more)).toMatchObject({ kind: 'other' });

@@ -11,6 +11,7 @@ import {
   type TestDatabase,
 } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { apiCall } from '../../testing/api-call.ts';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
 import { openWorker, type Worker } from '../../testing/worker.ts';
 
@@ -110,6 +111,21 @@ async function comment(
 }
 
 describe('comments on GitHub', () => {
+  it('with a pairing code let in their author, and not everybody who reads along', async () => {
+    const { body } = await apiCall(ingress, '/v1/chats/reviews/pairings', {
+      method: 'POST',
+      body: { name: 'Contributors' },
+    });
+    const mona = { number: 13, login: 'mona', userId: 7, association: 'NONE' };
+    const paired = await comment(`/pair ${(body as { code: string }).code}`, mona);
+    expect(await turnsOf(paired.session ?? '')).toEqual([
+      expect.objectContaining({ input: expect.stringContaining('You are paired as Contributors') }),
+    ]);
+    expect(await comment('@angelia-bot hello', mona)).toMatchObject({ session: expect.any(String) });
+    const mallory = { ...mona, login: 'mallory', userId: 666 };
+    expect(await comment('@angelia-bot hello', mallory)).toMatchObject({ status: 200, session: null });
+  });
+
   it('are turns of the session that wrote there last, once each, and of nobody without a mention', async () => {
     const first = await comment('@angelia-bot review this', { number: 11 });
     const session = first.session ?? '';

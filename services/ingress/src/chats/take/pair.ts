@@ -1,6 +1,6 @@
 import { TokenGuesses } from '../../access/token-guesses.ts';
 import { looksLikeCode, pairingCodeHash } from '../pairing/pairing-code.ts';
-import { pairingAppend } from '../pairing/pairings.ts';
+import { type Pairing, type PairingsOfChat, pairingAppend } from '../pairing/pairings.ts';
 import type { ChatMessage } from '../platform.ts';
 import { commitAnswer } from './answer.ts';
 import { ignored, type TakeContext, type Taken, type TakingMessage } from './take-context.ts';
@@ -11,7 +11,10 @@ export function mayPair({ command, forwarded }: ChatMessage): boolean {
   return command.name === 'pair' || (command.name === 'start' && looksLikeCode(command.rest));
 }
 
-/** Wrong codes of a person, and of everybody together, are slowed down to one a second after the first ten. */
+/**
+ * Wrong codes of a person are slowed down to one a second after the first ten, and so is what wrong codes of everybody together
+ * cost. A crowd that guesses keeps nobody out: the right code is found in memory, two seconds after it was made at the latest.
+ */
 const guesses = new TokenGuesses();
 
 const TEN_MINUTES_SECONDS = 600;
@@ -37,35 +40,31 @@ async function tellWrongCode(context: TakeContext, taking: TakingMessage): Promi
 }
 
 /**
- * A code lets in the person who sends it in a conversation of two, or everybody in the group where it is sent. It is used up
+ * A code lets in the person who sends it in a conversation of two, or everybody in the group where it is sent, unless
+ * everybody in the world may write there. It is used up
  * in the same append as the answer, at the version of the pairings that was read: two people with one code are not both let in.
  */
 export async function takePairing(context: TakeContext, taking: TakingMessage): Promise<Taken> {
   const { chat, update, options } = taking;
   const code = update.command?.rest ?? '';
   if (!looksLikeCode(code)) return ignored('no pairing code');
-  const [{ pairings, version }, now] = await Promise.all([
-    context.pairings.read(chat.name),
-    context.sessions.now(),
-  ]);
-  const wanted = pairingCodeHash(code);
-  const right = [...pairings.values()].find(
-    ({ codeSha256, accepted, expiresAt }) => codeSha256 === wanted && accepted === null && expiresAt > now,
-  );
+  const [recent, now] = await Promise.all([context.pairings.recent(chat.name), context.sessions.now()]);
   const client = JSON.stringify([chat.name, update.from.id]);
-  const everybody = JSON.stringify([chat.name]);
-  const isRight = () => right !== undefined;
   const nowMs = performance.now();
-  const verdict = guesses.judge(client, () => guesses.judge(everybody, isRight, nowMs) === 'right', nowMs);
+  const verdict = guesses.judge(client, () => offerOf(recent, code, now) !== undefined, nowMs);
   if (verdict === 'unchecked' || verdict === 'slowed') return ignored('too many wrong codes');
-  if (verdict === 'wrong' || right === undefined) {
-    return tellWrongCode(context, taking);
+  const isWrong = () => false;
+  if (verdict === 'wrong' && guesses.judge(JSON.stringify([chat.name]), isWrong, nowMs) === 'unchecked') {
+    return ignored('too many wrong codes');
   }
-  const kind = update.direct ? 'user' : 'chat';
-  const id = update.direct ? update.from.id : update.place.chat;
+  const read = await context.pairings.read(chat.name);
+  const right = offerOf(read, code, now);
+  if (right === undefined) return tellWrongCode(context, taking);
+  const kind = update.direct || chat.platform.openToAll ? 'user' : 'chat';
+  const id = kind === 'user' ? update.from.id : update.place.chat;
   const accepted = pairingAppend(
     chat.name,
-    version,
+    read.version,
     'pairing.accepted',
     { pairing_id: right.id, kind, id },
     options.actor,
@@ -83,4 +82,11 @@ export async function takePairing(context: TakeContext, taking: TakingMessage): 
   );
   await context.pairings.read(chat.name);
   return taken;
+}
+
+function offerOf({ pairings }: PairingsOfChat, code: string, now: number): Pairing | undefined {
+  const wanted = pairingCodeHash(code);
+  return [...pairings.values()].find(
+    ({ codeSha256, accepted, expiresAt }) => codeSha256 === wanted && accepted === null && expiresAt > now,
+  );
 }
