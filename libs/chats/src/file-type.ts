@@ -61,3 +61,15 @@ export function textOf(bytes: Uint8Array): string | null {
     return null;
   }
 }
+
+/** A name and a type can say anything. People open what they say. A type without a known beginning is not checked. */
+export function contentIs(type: string, bytes: Uint8Array): boolean {
+  if (isImageType(type)) return imageTypeOf(bytes) === type;
+  if (isTextType(type) || type === 'image/svg+xml') return textOf(bytes) !== null;
+  const begin = Buffer.from(bytes.subarray(0, 5)).toString('latin1');
+  if (type === 'application/pdf') return begin === '%PDF-';
+  if (type === 'application/gzip') return begin.startsWith('\x1f\x8b');
+  // Office documents are archives of this kind, too.
+  const isZip = /^application\/(?:zip|vnd\.(?:openxmlformats-officedocument|oasis\.opendocument)\..+)$/;
+  return !isZip.test(type) || begin.startsWith('PK');
+}

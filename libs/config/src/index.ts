@@ -1,5 +1,5 @@
 export { chatPlatformsOf } from './chat-platforms.ts';
-export { agentsThatRunCommands, toolsetsOf } from './check/agents.ts';
+export { agentsThatRunCommands, opensSessionFiles, toolsetsOf } from './check/agents.ts';
 export { checkApiRoute } from './check/check-api-route.ts';
 export { checkConfigFile } from './check/check-file.ts';
 export { commandProblems, ownNetworkProblems } from './check/commands.ts';

@@ -61,6 +61,12 @@ export {
   jobStreamId,
 } from './events/job-events.ts';
 export {
+  dataOfReceived,
+  RECEIVED_DIRECTORY,
+  type ReceivedFile,
+  receivedFileSchema,
+} from './events/received-files.ts';
+export {
   ROUTES_PING_SUBJECT,
   ROUTES_STREAM,
   type RouteEventData,

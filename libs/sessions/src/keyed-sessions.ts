@@ -131,7 +131,7 @@ export class KeyedSessions {
    */
   async continueSession(
     old: Loaded,
-    turn: Pick<RequestTurn, 'source' | 'input' | 'images' | 'queueDeadline'> & {
+    turn: Pick<RequestTurn, 'source' | 'input' | 'images' | 'files' | 'queueDeadline'> & {
       readonly deliveryId: string;
       /** Where the continuation answers, if not where the old session did: the thread of a reply. */
       readonly deliver?: CreateSession['deliver'];

@@ -22,6 +22,7 @@ import type { User } from './users/user-policy.ts';
  *
  *   <session>/work/            the session's working directory: the only one that its commands own
  *   <session>/conversation     of a continuation: the session whose working directory and user it uses instead
+ *   <session>/received         which files of messages were put into its working directory
  *   <session>/continuations/   the sessions that use its working directory as well
  *   <session>/<command>/       what the supervisor writes about one command (supervisor/protocol.ts); only we may enter it
  *   running/<session>~<name>   a call in flight, or a command whose end is not in the log yet: what to look after when we
@@ -122,6 +123,17 @@ export class SessionDirectories {
     mkdirSync(work, { recursive: true, mode: 0o700 });
     if (user !== null && statSync(work).uid !== user.uid) chownSync(work, user.uid, user.gid);
     return work;
+  }
+
+  /** The list of the files of its messages that were put there (files/received-files.ts). */
+  receivedList(id: SessionId): string {
+    return join(this.root, id, 'received');
+  }
+
+  makeReceivedList(id: SessionId): string {
+    mkdirSync(join(this.root, id), { recursive: true });
+    chmodSync(join(this.root, id), 0o711);
+    return this.receivedList(id);
   }
 
   /** The owner of the session's working directory, which commands cannot replace. Null if there is no such directory. */

@@ -39,7 +39,7 @@ export function withTelegram(): void {
           webhook_secret: SECRET,
           speakers: { anyone: true },
           agent: 'chatting',
-          files: { deliver: true },
+          files: { take: true, deliver: true, types: ['text/plain', 'text/csv', 'application/pdf'] },
         },
       },
     };

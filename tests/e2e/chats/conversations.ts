@@ -121,6 +121,27 @@ export function conversations(): void {
       await stack.waitForEnd((await sessionTitled('make a table')).id, { settled: true });
     });
 
+    it('has a file of a message in its directory before its first command, also after a kill of the watcher', async () => {
+      const chat = newChat();
+      model.behave(({ body, input }) => {
+        const said = JSON.stringify(body);
+        const [path] = /received\/[0-9a-f]{8}-report\.pdf/.exec(input) ?? [];
+        if (said.includes('"role":"tool"')) {
+          return answerWith(said.includes('%PDF-1.7 the figures') ? 'I have read it.' : 'There is nothing.');
+        }
+        return callTool('terminal', { command: `cat ${path}` });
+      });
+      const file_id = telegram.upload('%PDF-1.7 the figures');
+      const document = { file_id, file_name: 'report.pdf', mime_type: 'application/pdf', file_size: 20 };
+      const gone = stack.kill('process-watcher');
+      telegram.inbox.say({ chat, text: '', more: { text: undefined, caption: 'read the report', document } });
+      const { id } = await sessionTitled('read the report');
+      await eventually(async () => (await stack.events(id)).some(({ type }) => type === 'tool.started'));
+      await stack.restarted('process-watcher', gone);
+      await shown(chat, 'I have read it.');
+      await stack.waitForEnd(id, { settled: true });
+    });
+
     it('that is stopped hears nothing of its process, which is killed then', async () => {
       const chat = newChat();
       model.behave(({ body, input }) =>

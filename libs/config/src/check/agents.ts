@@ -19,6 +19,17 @@ export function agentsThatRunCommands({ agents }: Pick<Config, 'agents'>): strin
   );
 }
 
+/** Whether such a session reads files from its directory: with a shell, or as a program that runs there. */
+export function opensSessionFiles(
+  config: Pick<Config, 'agents'>,
+  name: string,
+  toolsets: readonly string[] | null,
+): boolean {
+  const agent = Object.hasOwn(config.agents, name) ? config.agents[name] : undefined;
+  if (agent?.kind === 'command') return agent.cwd === undefined;
+  return agent?.kind === 'llm' && (toolsets ?? agent.toolsets).includes('terminal');
+}
+
 export function agentProblems(config: Config, name: string, agent: AgentConfig): ConfigProblem[] {
   const place = `agents.${name}`;
   if (agent.kind === 'http') return signingProblems(`${place}.secret`, agent.secret);

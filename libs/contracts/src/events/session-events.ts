@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { imageSchema } from './images.ts';
+import { receivedFileSchema } from './received-files.ts';
 
 /**
  * Every fact that the stream of a session can hold. Names and meanings are public (INTERFACES.md): add, never change.
@@ -118,6 +119,8 @@ const turnRequested = z.object({
   history: z.array(transcriptMessage).default([]),
   /** Images of the message, for models that take them. `input` names them. Missing: none. */
   images: z.array(imageSchema).optional(),
+  /** Files of the message, for commands. `input` names their paths. Missing: none. */
+  files: z.array(receivedFileSchema).optional(),
 });
 
 const runStarted = z.object({
@@ -241,6 +244,8 @@ const clarificationAnswered = z.object({
   person: z.string().optional(),
   /** Images of the answer, for models that take them. `answer` names them. Missing: none. */
   images: z.array(imageSchema).optional(),
+  /** Files of the answer, for commands. `answer` names their paths. Missing: none. */
+  files: z.array(receivedFileSchema).optional(),
 });
 
 const clarificationTimedOut = z.object({ clarification_id: z.string() });

@@ -1,4 +1,5 @@
 import { bytesOfBase64, type EventImage } from './images.ts';
+import { type ReceivedFile, shownFile } from './received-files.ts';
 
 /**
  * The data of an event without the thoughts that a provider wants back. They may hold what the model decided not to say, and
@@ -11,11 +12,18 @@ export function withoutReasoning(type: string, data: unknown): unknown {
   return shown;
 }
 
-/** The data of an event as people and programs get it: without thoughts, and with the sizes of images in place of them. */
+/** The data of an event as people and programs get it: without thoughts, and with the sizes of images and files in place of them. */
 export function shownData(type: string, data: unknown): unknown {
   const shown = withoutReasoning(type, data);
-  const { images } = (shown ?? {}) as { readonly images?: readonly EventImage[] };
-  if (!Array.isArray(images)) return shown;
-  const sizes = images.map((image) => ({ mime_type: image.mime_type, bytes: bytesOfBase64(image.data) }));
-  return { ...(shown as object), images: sizes };
+  const { images, files } = (shown ?? {}) as {
+    readonly images?: readonly EventImage[];
+    readonly files?: readonly ReceivedFile[];
+  };
+  if (!Array.isArray(images) && !Array.isArray(files)) return shown;
+  const sizes = images?.map((image) => ({ mime_type: image.mime_type, bytes: bytesOfBase64(image.data) }));
+  return {
+    ...(shown as object),
+    ...(sizes === undefined ? {} : { images: sizes }),
+    ...(files === undefined ? {} : { files: files.map((file) => shownFile(file, images)) }),
+  };
 }

@@ -1,10 +1,10 @@
-import type { EventData, EventImage } from '@angelia/contracts';
+import type { EventData, EventImage, ReceivedFile } from '@angelia/contracts';
 import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts';
 import { timedOutWithoutAnswer } from '../ending/expiry.ts';
 import { refuseUnlessOpen, requireOpenRun } from '../guards.ts';
 import type { SessionState } from '../state.ts';
 import { iso } from '../time.ts';
-import { imagesOf } from '../turns/decide-turns.ts';
+import { broughtBy } from '../turns/decide-turns.ts';
 
 /**
  * A clarification is a tool call that a person answers.
@@ -36,6 +36,7 @@ export interface AnswerClarification {
   readonly person?: string;
   /** The answer names them. */
   readonly images?: readonly EventImage[];
+  readonly files?: readonly ReceivedFile[];
 }
 
 export interface TimeOutClarification {
@@ -86,7 +87,7 @@ export function answerClarification(state: SessionState, command: AnswerClarific
       answer: command.answer,
       by: command.by,
       ...(command.person === undefined ? {} : { person: command.person }),
-      ...imagesOf(command),
+      ...broughtBy(command),
     }),
   );
 }

@@ -2,6 +2,7 @@ import type {
   DeliveryTarget,
   EventData,
   EventImage,
+  ReceivedFile,
   SessionFact,
   TranscriptMessage,
 } from '@angelia/contracts';
@@ -59,6 +60,8 @@ export interface CreateSession {
   readonly input: string;
   /** The input names them. */
   readonly images?: readonly EventImage[];
+  /** The input names their paths. */
+  readonly files?: readonly ReceivedFile[];
   readonly missing?: MissingPlaceholders | null;
 }
 
@@ -74,6 +77,8 @@ export interface RequestTurn {
   readonly input: string;
   /** The input names them. */
   readonly images?: readonly EventImage[];
+  /** The input names their paths. */
+  readonly files?: readonly ReceivedFile[];
   /** Each id is taken once. Null: every request is a new turn, unless the append's idempotency key says otherwise. */
   readonly deliveryId: string | null;
   /** The append carries an idempotency key, which alone decides whether it was taken before (see `isKnown`). */
@@ -145,7 +150,7 @@ export function createSession(state: SessionState, command: CreateSession): Deci
       input: command.input,
       delivery_id: command.deliveryId,
       history: (command.history ?? []).map(withoutAnnotations),
-      ...imagesOf(command),
+      ...broughtBy(command),
     }),
     ...placeholderMissing(1, command.deliveryId, command.missing),
   ];
@@ -177,7 +182,7 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
     delivery_id: deliveryId,
     start_after: isoOrNull(command.startAfter),
     queue_deadline: isoOrNull(command.queueDeadline),
-    ...imagesOf(command),
+    ...broughtBy(command),
   });
   const { clarification } = state;
   const approval = openApproval(state);
@@ -279,11 +284,18 @@ export function windowEnd(
   return Math.max(turn.startAfter ?? 0, Math.min(now + seconds(window.seconds), latest));
 }
 
-/** The field of an event: absent if there are none. */
-export function imagesOf({ images = [] }: { readonly images?: readonly EventImage[] | undefined }): {
-  images?: EventImage[];
-} {
-  return images.length === 0 ? {} : { images: [...images] };
+/** What a message brought beside its words. Both fields of the event are absent if there is nothing. */
+export function broughtBy({
+  images = [],
+  files = [],
+}: {
+  readonly images?: readonly EventImage[] | undefined;
+  readonly files?: readonly ReceivedFile[] | undefined;
+}): { images?: EventImage[]; files?: ReceivedFile[] } {
+  return {
+    ...(images.length === 0 ? {} : { images: [...images] }),
+    ...(files.length === 0 ? {} : { files: [...files] }),
+  };
 }
 
 /** Fills in the defaults of `turn.requested`, so that every written event is complete. */

@@ -54,6 +54,8 @@ export interface TelegramStandIn extends StandIn {
   /** The group with the first id became the supergroup with the second. */
   migrate(chatId: string, to: number): void;
   delete(messageId: number): void;
+  /** Somebody's file, for a `document` of a message. Returns its `file_id`. */
+  upload(content: string): string;
   /** What people write and click, and what the bot asks and registers about it. */
   readonly inbox: TelegramInbox;
 }
@@ -90,6 +92,7 @@ const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
     'link_preview_options',
     'reply_markup',
   ]),
+  getFile: new Set(['file_id']),
   sendChatAction: new Set(['chat_id', 'message_thread_id', 'action']),
 };
 
@@ -104,6 +107,7 @@ export async function startTelegram(options: {
   const messages: TelegramMessage[] = [];
   const actions: TelegramAction[] = [];
   const documents: TelegramDocument[] = [];
+  const uploads = new Map<string, string>();
   const inbox = startTelegramInbox(Number(options.token.split(':', 1)[0]) || 1);
   const migrated = new Map<string, number>();
   let markupRefused = false;
@@ -118,6 +122,10 @@ export async function startTelegram(options: {
   const badRequest = (words: string) => error(400, `Bad Request: ${words}`);
 
   function answer(request: PlatformRequest): PlatformAnswer | Promise<PlatformAnswer> {
+    const [, owner, file] = /^\/file\/bot([^/]*)\/documents\/(.+)$/.exec(request.path) ?? [];
+    if (file !== undefined && owner === options.token) {
+      return { status: uploads.has(file) ? 200 : 404, body: uploads.get(file) ?? '' };
+    }
     const [, token, method = ''] = /^\/bot([^/]*)\/(\w+)$/.exec(request.path) ?? [];
     if (token !== options.token)
       return error(token?.includes(':') ? 401 : 404, token?.includes(':') ? 'Unauthorized' : 'Not Found');
@@ -134,6 +142,7 @@ export async function startTelegram(options: {
     }
     if (inbox.keys[method] !== undefined) return inbox.call(method, body);
     if (method === 'sendChatAction') return show(body);
+    if (method === 'getFile') return getFile(body.file_id);
     return method === 'sendMessage' ? send(body) : edit(body);
   }
 
@@ -146,6 +155,18 @@ export async function startTelegram(options: {
     if (refusal) return refusal;
     actions.push({ chatId: String(chat), threadId: typeof thread === 'number' ? thread : null, action });
     return { status: 200, body: { ok: true, result: true } };
+  }
+
+  function getFile(id: unknown): PlatformAnswer {
+    const content = uploads.get(String(id));
+    if (content === undefined) return badRequest('invalid file_id');
+    const result = {
+      file_id: id,
+      file_unique_id: id,
+      file_size: content.length,
+      file_path: `documents/${id}`,
+    };
+    return { status: 200, body: { ok: true, result } };
   }
 
   function textOf(body: Record<string, unknown>): { text: string; shown: string; parseMode: string | null } {
@@ -287,6 +308,11 @@ export async function startTelegram(options: {
       markupRefused = true;
     },
     migrate: (chatId, to) => void migrated.set(chatId, to),
+    upload(content) {
+      const id = `file-${uploads.size + 1}`;
+      uploads.set(id, content);
+      return id;
+    },
     delete(messageId) {
       messages.splice(
         messages.findIndex(({ id }) => id === messageId),

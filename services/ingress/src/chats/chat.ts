@@ -1,4 +1,4 @@
-import { targetSchema, toolPolicyOf } from '@angelia/config';
+import { opensSessionFiles, targetSchema, toolPolicyOf } from '@angelia/config';
 import type { ChatConfig, Config } from '@angelia/contracts';
 import type { CreateSession } from '@angelia/session';
 import type { ChatPlatform, PlatformSettings } from './platform.ts';
@@ -29,6 +29,8 @@ export interface Chat {
   readonly onBusy: ChatConfig['on_busy'];
   readonly interim: ChatConfig['interim'];
   readonly files: { readonly take: boolean; readonly maxBytes: number; readonly types: ReadonlySet<string> };
+  /** Whether an agent with these toolsets (null: its own) can open files in the directory of its session. */
+  readonly opensFiles: (agent: string, toolsets: readonly string[] | null) => boolean;
   /** Bounds of the files that answers bring along. Null: they bring none. */
   readonly deliverFiles: NonNullable<CreateSession['deliverFiles']> | null;
   /** For how long an update is known to have been taken. */
@@ -72,6 +74,7 @@ export function compileChats(config: Config): ReadonlyMap<string, Chat> {
           maxBytes: chat.files.max_bytes,
           types: new Set(chat.files.types.map((type) => type.toLowerCase())),
         },
+        opensFiles: (agent, toolsets) => opensSessionFiles(config, agent, toolsets),
         deliverFiles: chat.files.deliver
           ? {
               max_bytes: chat.files.max_bytes,

@@ -5,6 +5,7 @@ import { agentTools, decideAll, type SessionCommand } from '@angelia/session';
 import { type Loaded, SESSION_ID, type Sessions, withSpan } from '@angelia/sessions';
 import type { BackgroundProcesses } from '../background/background-processes.ts';
 import type { HostCommands } from '../commands/host-commands.ts';
+import type { Misplaced } from '../files/received-files.ts';
 import { retryUntilDone } from '../retry-until-done.ts';
 import type { SessionAffinity } from '../session-affinity.ts';
 import { foregroundName, processIdOf, type SessionDirectories } from '../session-directories.ts';
@@ -173,17 +174,30 @@ export class CallsInFlight {
       return failed(`the files of the session cannot be made: ${(error as Error).message}`);
     }
     return retryUntilDone(call.signal, async () => {
+      const misplaced = await this.#placeReceived(call);
       switch (call.tool) {
         case 'terminal':
-          return terminalTool(call, deps);
+          return withMisplaced(await terminalTool(call, deps), misplaced);
         case 'process':
           return processTool(call, deps);
         case agentTools.command:
-          return commandAgent(call, deps);
+          // It would not read about them anywhere else.
+          return misplaced.length > 0 ? failed(missingFiles(misplaced)) : commandAgent(call, deps);
         default:
           return failed(`there is no tool ${call.tool}`);
       }
     });
+  }
+
+  async #placeReceived({ sessionId, loaded }: Call): Promise<readonly Misplaced[]> {
+    const misplaced = await this.#deps.commands.placeReceived(loaded);
+    if (misplaced.length > 0) {
+      this.#deps.logger.warn(
+        { session_id: sessionId, misplaced },
+        'files of messages could not be put there',
+      );
+    }
+    return misplaced;
   }
 
   async #finish(call: Call, result: CallResult): Promise<void> {
@@ -207,6 +221,18 @@ export class CallsInFlight {
     );
     await (result.refused?.() ?? result.recorded?.());
   }
+}
+
+function missingFiles(misplaced: readonly Misplaced[]): string {
+  const each = misplaced.map(({ path, why }) => `${path} (${why})`);
+  return `files of the conversation could not be put into the working directory: ${each.join(', ')}`;
+}
+
+/** Every command of the session hears of it, until they are there. */
+function withMisplaced(result: CallResult | null, misplaced: readonly Misplaced[]): CallResult | null {
+  if (result === null || misplaced.length === 0) return result;
+  const said = JSON.parse(result.result) as object;
+  return { ...result, result: JSON.stringify({ ...said, missing_files: missingFiles(misplaced) }) };
 }
 
 /** Another watcher may have started the call, and is gone with its files (C14). */

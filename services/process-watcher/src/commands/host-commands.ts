@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path';
 import type { CurrentConfig } from '@angelia/config';
 import { AngeliaError, type ProcessWatcherConfig, type SessionId } from '@angelia/contracts';
 import type { Logger } from '@angelia/service-kit';
+import type { Loaded } from '@angelia/sessions';
 import { pause, WakeUp } from '@angelia/waiting';
+import { type Misplaced, placeReceived, receivedFiles, removeReceived } from '../files/received-files.ts';
 import type { Enclosed, Isolation } from '../isolation/isolation.ts';
 import { withLimits } from '../isolation/limits.ts';
 import type { SessionDirectories } from '../session-directories.ts';
@@ -135,6 +137,23 @@ export class HostCommands {
   /** Whether the command was started, by us or by a predecessor. */
   wasStarted(id: SessionId, name: string): boolean {
     return existsSync(join(this.directory(id, name), START_MARKER_FILE));
+  }
+
+  /** Puts the files of the session's messages into its working directory. Returns what could not be put there. */
+  async placeReceived(loaded: Loaded): Promise<readonly Misplaced[]> {
+    const { id } = loaded;
+    const files = receivedFiles(loaded);
+    if (files.length === 0) return [];
+    return this.#inTurn(id, async () => {
+      const user = this.#users.of(id);
+      const work = this.workingDirectory(id);
+      return placeReceived(files, { work, user, list: this.#directories.makeReceivedList(id) });
+    });
+  }
+
+  async removeReceived(id: SessionId): Promise<void> {
+    const place = { work: this.#directories.workDirectory(id), list: this.#directories.receivedList(id) };
+    await this.#inTurn(id, () => removeReceived(place));
   }
 
   /** Starts a command once: a second call says how the first one went. */

@@ -65,6 +65,8 @@ export class Cleanup {
     if (!directories.sessions().includes(id)) return;
     if ((await sessions.load(id)).state.created !== null) return;
     const place = directories.placeOf(id);
+    // The directory of a conversation stays.
+    await commands.removeReceived(id);
     await commands.forgetSession(id);
     // The first session of its conversation was erased before, and this was the last one that used its files.
     const isLast = place !== id && directories.sessionsAt(place).length === 1;

@@ -1,4 +1,4 @@
-import { fileTypeOf, imageTypeOf, isImageType, isTextType, textOf } from '@angelia/chats';
+import { contentIs, fileTypeOf } from '@angelia/chats';
 import { FILE_SUBJECT, type FileRequest, fileAnswerSchema } from '@angelia/contracts';
 import type { Loaded } from '@angelia/sessions';
 import type { DeliveryContext } from '../../delivery-context.ts';
@@ -53,14 +53,6 @@ export async function fetchFile(
   if (bytes.length === 0) return refused('it is empty');
   if (!contentIs(type, bytes)) return refused(`its content is no ${type}`);
   return { kind: 'file', file: { name, type, bytes } };
-}
-
-/** A name can say anything. People open what it says. */
-function contentIs(type: string, bytes: Uint8Array): boolean {
-  if (isImageType(type)) return imageTypeOf(bytes) === type;
-  if (isTextType(type) || type === 'image/svg+xml') return textOf(bytes) !== null;
-  const begin = Buffer.from(bytes.subarray(0, 5)).toString('latin1');
-  return type === 'application/pdf' ? begin === '%PDF-' : begin.startsWith('PK');
 }
 
 function refused(why: string): FetchedFile {

@@ -10,7 +10,7 @@ import {
 import { type KeyedPlan, type Loaded, newFenceSeed, newSessionId } from '@angelia/sessions';
 import { commitAnswer } from './answer.ts';
 import { conversationKey, conversationName } from './conversation-key.ts';
-import { imagesOf, inputOf, queuedText, shownName, titleOf } from './input.ts';
+import { broughtBy, inputOf, queuedText, shownName, titleOf } from './input.ts';
 import { numberedChoice } from './numbered-choice.ts';
 import type { TakeContext, Taken, TakingMessage } from './take-context.ts';
 
@@ -91,7 +91,7 @@ function conversationOf(taking: TakingMessage, fenceSeed: string): CreateSession
     fenceSeed,
     source: 'message',
     input: inputOf(taking),
-    ...imagesOf(taking),
+    ...broughtBy(taking),
   };
 }
 
@@ -108,14 +108,14 @@ export function decideMessage(session: Pick<Loaded, 'state' | 'events'>, taking:
       answer: numberedChoice(session, update.text) ?? input,
       by: 'chat',
       person: shownName(update.from),
-      ...imagesOf(taking),
+      ...broughtBy(taking),
     });
   }
   return decide(state, {
     type: 'request-turn',
     source: 'message',
     input,
-    ...imagesOf(taking),
+    ...broughtBy(taking),
     // The key of the append recognises a repeat.
     deliveryId: null,
     interrupt: chat.onBusy === 'interrupt',

@@ -42,7 +42,7 @@ export function queuedText(state: SessionState): string {
     : `I have your message and will read it when somebody has decided about the request: /approve or /deny.`;
 }
 
-/** The field of a command that requests a turn. */
-export function imagesOf({ files }: Pick<TakingMessage, 'files'>): Pick<BroughtFiles, 'images'> {
-  return { images: files?.images ?? [] };
+/** What a message brought beside its words: fields of a command that requests a turn. */
+export function broughtBy({ files }: Pick<TakingMessage, 'files'>): Pick<BroughtFiles, 'images' | 'files'> {
+  return { images: files?.images ?? [], files: files?.files ?? [] };
 }

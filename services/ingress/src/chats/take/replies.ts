@@ -6,7 +6,7 @@ import type { Chat } from '../chat.ts';
 import type { ChatMessage } from '../platform.ts';
 import { conversationKey } from './conversation-key.ts';
 import { decideMessage, isRefusedAsBusy, tellBusy } from './converse.ts';
-import { imagesOf, inputOf } from './input.ts';
+import { broughtBy, inputOf } from './input.ts';
 import type { TakeContext, Taken, TakingMessage } from './take-context.ts';
 
 /**
@@ -123,7 +123,7 @@ export async function speakTo(
       source: 'message',
       input: inputOf(taking),
       deliveryId: options.key.key,
-      ...imagesOf(taking),
+      ...broughtBy(taking),
       ...threadOf(taking, executed.loaded),
     },
     options,

@@ -1,4 +1,4 @@
-import { freshTraceparent, traceparentNow } from '@angelia/sessions';
+import { freshTraceparent, type Loaded, traceparentNow } from '@angelia/sessions';
 import type { Chat } from '../chat.ts';
 import type { ChatClick, ChatMessage, ChatUpdate } from '../platform.ts';
 import { answerBeside } from './answer.ts';
@@ -6,6 +6,7 @@ import { takeClick } from './clicks.ts';
 import { isCommand, takeCommand } from './commands/commands.ts';
 import { converse } from './converse.ts';
 import { bringFiles } from './files/bring-files.ts';
+import { opensFiles } from './files/opens-files.ts';
 import { mayPair, takePairing } from './pair.ts';
 import { addressedSession, isAddressed, speakTo } from './replies.ts';
 import { type Speaker, speakerOf, tellStranger } from './speakers.ts';
@@ -49,7 +50,7 @@ async function takeMessage(context: TakeContext, taking: Taking<ChatMessage>): P
   if (isCommand(update)) return takeCommand(context, taking);
   const session = await addressedSession(context, chat, update);
   if (session === null && !chat.conversations) return ignored('no conversation may begin here');
-  const whole = await withFiles(context, taking);
+  const whole = await withFiles(context, taking, session);
   if (whole === null) return { outcome: 'known' };
   if (session !== null) {
     const taken = await speakTo(context, whole, session);
@@ -62,11 +63,13 @@ async function takeMessage(context: TakeContext, taking: Taking<ChatMessage>): P
 async function withFiles(
   context: TakeContext,
   taking: Taking<ChatMessage>,
+  session: Loaded | null,
 ): Promise<Taking<ChatMessage> | null> {
   const { chat, update, options } = taking;
   if (update.files.length === 0) return taking;
   if (chat.files.take && (await context.log.streams.findByKey(options.key.key)) !== null) return null;
-  const files = await bringFiles(chat, update);
+  const forCommands = chat.files.take && (await opensFiles(context, taking, session));
+  const files = await bringFiles(chat, update, forCommands);
   if (files.refused.length === 0) return { ...taking, files };
   const told = { text: files.refused.join('\n\n'), title: 'Files', event: 'file' } as const;
   return { ...taking, files, options: { ...options, beside: [answerBeside(context, taking, told)] } };

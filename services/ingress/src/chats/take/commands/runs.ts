@@ -1,6 +1,6 @@
 import { cancelSubject, type EventData } from '@angelia/contracts';
 import { resumeSession } from '@angelia/jobs';
-import { decide, sessionStatus } from '@angelia/session';
+import { decide, type RequestTurn, sessionStatus } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import { answerBeside, commitAnswer } from '../answer.ts';
 import type { TakeContext, Taken, TakingMessage } from '../take-context.ts';
@@ -55,11 +55,11 @@ export async function retry(context: TakeContext, taking: TakingMessage, rest: s
   if (session.state.ended === null && session.state.turns.length > 0) {
     return say(context, taking, '/retry', `${titled(session)} is still at work. /stop ends it.`, session);
   }
-  const input = lastInput(session);
-  if (input === null) return say(context, taking, '/retry', 'There is nothing to ask again.', session);
+  const asked = lastAsked(session);
+  if (asked === null) return say(context, taking, '/retry', 'There is nothing to ask again.', session);
   const { options } = taking;
   const beside = [about(context, taking, '/retry', `I try ${titled(session)} again.`, session)];
-  const turn = { source: 'message', input } as const;
+  const turn = { source: 'message', ...asked } as const;
   const again = ({ state }: Pick<Loaded, 'state'>) =>
     decide(state, { type: 'request-turn', ...turn, deliveryId: null });
   const executed = await context.sessions.execute(session.id, again, { ...options, loaded: session, beside });
@@ -76,13 +76,15 @@ export async function retry(context: TakeContext, taking: TakingMessage, rest: s
 }
 
 /** Not a notice about a process, and not the request to go on: what these were about is in the input before them. */
-function lastInput({ events }: Loaded): string | null {
+function lastAsked({ events }: Loaded): Pick<RequestTurn, 'input' | 'images' | 'files'> | null {
   const asked = events.findLast(
     ({ type, data }) =>
       type === 'turn.requested' &&
       ['webhook', 'message'].includes((data as EventData<'turn.requested'>).source),
   );
-  return asked === undefined ? null : (asked.data as EventData<'turn.requested'>).input;
+  if (asked === undefined) return null;
+  const { input, images = [], files = [] } = asked.data as EventData<'turn.requested'>;
+  return { input, images, files };
 }
 
 const titled = ({ state }: Loaded) => `“${state.created?.title ?? ''}”`;

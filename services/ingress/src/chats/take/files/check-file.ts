@@ -1,28 +1,29 @@
-import { imageTypeOf, isImageType, isTextType, textOf } from '@angelia/chats';
+import { contentIs, fileTypeOf, isImageType, isTextType, textOf } from '@angelia/chats';
 import type { ImageType } from '@angelia/contracts';
+import type { ChatFile } from '../../platform.ts';
 
 /** What a file is, by what its sender says and by its bytes. Both must agree: models and people see only one of them. */
 export type CheckedFile =
-  | { readonly kind: 'image'; readonly mimeType: ImageType; readonly data: string }
+  | { readonly kind: 'image'; readonly mimeType: ImageType }
   | { readonly kind: 'text'; readonly text: string }
+  /** For commands only. */
+  | { readonly kind: 'other' }
   /** Why it is not taken, for the model and for the person. */
   | { readonly kind: 'refused'; readonly why: string };
 
 export function checkFile(declared: string, bytes: Uint8Array): CheckedFile {
-  if (isImageType(declared)) {
-    if (imageTypeOf(bytes) !== declared) return refused(`its content is no ${declared}`);
-    return { kind: 'image', mimeType: declared, data: Buffer.from(bytes).toString('base64') };
+  if (bytes.length === 0) return { kind: 'refused', why: 'it is empty' };
+  if (!contentIs(declared, bytes)) {
+    const claimed = isTextType(declared) ? 'text' : declared;
+    return { kind: 'refused', why: `its content is no ${claimed}` };
   }
-  if (!isTextType(declared)) return refused('it is neither an image nor text');
-  const text = textOf(bytes);
-  return text === null ? refused('its content is no text') : { kind: 'text', text };
+  if (isImageType(declared)) return { kind: 'image', mimeType: declared };
+  const text = isTextType(declared) ? textOf(bytes) : null;
+  return text === null ? { kind: 'other' } : { kind: 'text', text };
 }
 
-/** `image/PNG; name=a.png` is `image/png`. */
-export function bareType(mimeType: string | null): string {
-  return (mimeType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-}
-
-function refused(why: string): CheckedFile {
-  return { kind: 'refused', why };
+/** `image/PNG; name=a.png` is `image/png`. Programs that do not know the type say nothing, or this; then the name says it. */
+export function typeOf({ mimeType, name }: Pick<ChatFile, 'mimeType' | 'name'>): string {
+  const type = (mimeType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  return type === '' || type === 'application/octet-stream' ? (fileTypeOf(name) ?? type) : type;
 }
