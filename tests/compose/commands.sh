@@ -57,7 +57,7 @@ held 'what commands leave behind is reaped'
 
 # --- process-watcher restarts alone, and commands go on
 # Not its init, which has the same words in its arguments. The brackets keep this shell from finding itself.
-watcher_pid() { inside process-watcher 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *watcher-[i]nit*) ;; *entrypoint.mjs\ process-[w]atcher*) echo ${p#/proc/};; esac; done'; }
+watcher_pid() { inside process-watcher 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *watcher-[i]nit*) ;; *dist/process-[w]atcher.js*) echo ${p#/proc/};; esac; done'; }
 other_watcher() { local now; now=$(watcher_pid); [ -n "$now" ] && [ "$now" != "$1" ]; }
 for signal in HUP KILL; do
   began=$(state process-watcher StartedAt)

@@ -13,6 +13,7 @@ import { quantile } from '../quantile.ts';
 import type { Figure } from '../report.ts';
 import { startBenchSink } from '../sink.ts';
 import { fillStack } from './fill-stack.ts';
+import { shownAfter } from './live-session.ts';
 import { longSession } from './long-session.ts';
 import {
   coldVisit,
@@ -23,8 +24,8 @@ import {
   scrollThrough,
 } from './page.ts';
 
-/** `page`: what a browser does. `rest` and `ingest`: what open consoles cost. */
-export const CONSOLE_STEPS = ['page', 'rest', 'ingest'] as const;
+/** `page` and `live`: what a browser does. `rest` and `ingest`: what open consoles cost. */
+export const CONSOLE_STEPS = ['page', 'live', 'rest', 'ingest'] as const;
 
 interface ConsoleOptions {
   readonly home: string;
@@ -57,9 +58,10 @@ export async function benchConsole({ home, steps, quick, say }: ConsoleOptions):
       if (items.length < LONG_EVENTS) throw new Error(`the long session has only ${items.length} events`);
       figures.push(...(await pageFigures(stack, { id, samples: quick ? 3 : 7, say })));
     }
+    if (steps.has('live')) figures.push(...(await liveFigures(stack, { model, say })));
     if (steps.has('rest')) figures.push(...(await restFigures(stack, { seconds: quick ? 20 : 60, say })));
     if (steps.has('ingest'))
-      figures.push(...(await ingestFigures(stack, { rounds: quick ? 2 : 5, seconds: quick ? 5 : 12, say })));
+      figures.push(...(await ingestFigures(stack, { rounds: 5, seconds: quick ? 6 : 12, say })));
     return figures;
   } finally {
     await stack.stop();
@@ -146,6 +148,28 @@ async function pageFigures(
   } finally {
     await browser.stop();
   }
+}
+
+async function liveFigures(
+  stack: Stack,
+  { model, say }: { readonly model: ModelServer; say(line: string): void },
+): Promise<Figure[]> {
+  say('console: a session runs while its page is open');
+  const browser = await startTestBrowser(say);
+  const times: number[] = [];
+  try {
+    await coldVisit(browser, { url: stack.url, token: stack.adminToken }, async (page) => {
+      const asked = { stack, model, route: 'long', secret: SECRET };
+      times.push(...(await shownAfter(page, { ...asked, get: (path) => get(stack, path) })));
+    });
+  } finally {
+    await browser.stop();
+  }
+  return [
+    atMost('an event shown after its commit, slowest', Math.max(...times), 'ms', 300),
+    { name: '  p50', value: quantile(times, 0.5), unit: 'ms' },
+    { name: '  events', value: times.length, unit: '' },
+  ];
 }
 
 function scrollFigures(scrolled: Scrolled | undefined): Figure[] {

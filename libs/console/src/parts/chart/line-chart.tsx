@@ -59,7 +59,10 @@ export default function LineChart({ label, times, series, format }: LineChartPro
       {
         width: element.clientWidth,
         height: HEIGHT,
-        legend: { live: true },
+        legend: {
+          live: true,
+          markers: { dash: (self, index) => (self.series[index]?.dash === undefined ? 'solid' : 'dotted') },
+        },
         cursor: { y: false },
         scales: { y: { range: (_chart, _low, high) => [0, Math.max(1, (high ?? 0) * 1.1)] } },
         axes: [

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
 
 export interface Tab<Name extends string> {
   readonly name: Name;
@@ -18,6 +18,10 @@ interface Props<Name extends string> {
 /** Tabs and the panel of the current one. Arrow keys go from tab to tab. */
 export function Tabs<Name extends string>({ label, tabs, current, onChange, children }: Props<Name>) {
   const id = useId();
+  const selected = useRef<HTMLButtonElement>(null);
+  // On a phone not all tabs are in sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the current tab.
+  useEffect(() => selected.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current]);
   const move = (by: number) => {
     const index = tabs.findIndex(({ name }) => name === current);
     const next = tabs[(index + by + tabs.length) % tabs.length];
@@ -40,6 +44,7 @@ export function Tabs<Name extends string>({ label, tabs, current, onChange, chil
           <button
             key={name}
             id={`${id}-${name}`}
+            ref={name === current ? selected : undefined}
             type="button"
             role="tab"
             className="tab"

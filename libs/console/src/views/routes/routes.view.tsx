@@ -83,8 +83,12 @@ export function RoutesView() {
                 <th scope="col">Last webhook</th>
                 <th scope="col">Sessions in 24 h</th>
                 <th scope="col">Failed</th>
-                <th scope="col">Target</th>
-                <th scope="col">Made by</th>
+                <th scope="col" className="wide-only">
+                  Target
+                </th>
+                <th scope="col" className="wide-only">
+                  Made by
+                </th>
               </tr>
             </thead>
             <tbody ref={list}>
@@ -149,8 +153,10 @@ function RouteRow({ route }: { readonly route: Route }) {
             </Link>
           ))}
       </td>
-      <td>{typeof definition.deliver === 'string' && <Untrusted text={definition.deliver} />}</td>
-      <td>{route.source === 'config' ? 'config file' : 'API'}</td>
+      <td className="wide-only">
+        {typeof definition.deliver === 'string' && <Untrusted text={definition.deliver} />}
+      </td>
+      <td className="wide-only">{route.source === 'config' ? 'config file' : 'API'}</td>
     </tr>
   );
 }
