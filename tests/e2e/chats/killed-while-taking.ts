@@ -7,6 +7,9 @@ export function killedWhileTaking(): void {
   describe('ingress killed (-9) after it took an update and before Telegram knows', () => {
     it('takes it once', async () => {
       const chat = newChat();
+      // The getUpdates that confirms this one waits for the next update.
+      telegram.inbox.say({ chat: newChat(), text: 'before it' });
+      await eventually(() => telegram.inbox.unconfirmed().length === 0);
       const update = telegram.inbox.say({ chat, text: 'once only' });
       // Nothing is confirmed from now on: the next getUpdates hangs.
       telegram.behaveToReads({ kind: 'hang' });
