@@ -155,7 +155,8 @@ describe('docker-compose.yml', () => {
   it('publishes on loopback only, and no admin port', () => {
     const ports = Object.values(services).flatMap(({ ports: published = [] }) => published as string[]);
     expect(ports.length).toBeGreaterThan(0);
-    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:.*:(\$\{ANGELIA_PORT:-8644\}|16686|9090|3000)$/);
+    for (const port of ports)
+      expect(port).toMatch(/^127\.0\.0\.1:.*:(\$\{ANGELIA_PORT:-8644\}|16686|9090|3000)$/);
   });
 
   it('needs no variable that .env.example does not name', () => {
