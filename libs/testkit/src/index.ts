@@ -46,7 +46,12 @@ export {
   slackTs,
 } from './platforms/slack-updates.ts';
 export { type SmtpBehaviour, type SmtpStandIn, startSmtp } from './platforms/smtp.ts';
-export { type PlatformAnswer, type PlatformBehaviour, startStandIn } from './platforms/stand-in.ts';
+export {
+  type PlatformAnswer,
+  type PlatformBehaviour,
+  type StandIn,
+  startStandIn,
+} from './platforms/stand-in.ts';
 export { startTelegram, type TelegramMessage, type TelegramStandIn } from './platforms/telegram.ts';
 export { shownByTelegram } from './platforms/telegram-html.ts';
 export type { TelegramInbox } from './platforms/telegram-inbox.ts';

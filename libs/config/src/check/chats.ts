@@ -57,7 +57,13 @@ function agentProblems(config: Config, name: string, chat: ChatConfig): ConfigPr
 }
 
 /** The platforms whose targets send files (`Target.sendFile` of delivery). */
-const SENDS_FILES: readonly string[] = ['telegram'] satisfies ChatConfig['platform'][];
+const SENDS_FILES: readonly string[] = [
+  'telegram',
+  'slack',
+  'discord',
+  'mattermost',
+  'matrix',
+] satisfies ChatConfig['platform'][];
 
 function fileProblems(name: string, { platform, files }: ChatConfig): ConfigProblem[] {
   if (!files.deliver || SENDS_FILES.includes(platform)) return [];

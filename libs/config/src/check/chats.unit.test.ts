@@ -17,7 +17,9 @@ function saidAbout(chat: Record<string, unknown>): string[] {
 
 it('files of answers are refused where they are not sent, with the platforms that take them', () => {
   expect(saidAbout({ platform: 'telegram' })).toEqual([]);
-  expect(saidAbout({ platform: 'matrix', user_id: '@a:example.org' })).toEqual([
-    'files are not sent to matrix. Platforms that take them: telegram. Remove this key.',
+  expect(saidAbout({ platform: 'matrix', user_id: '@a:example.org' })).toEqual([]);
+  const github = { platform: 'github_comment', webhook_secret: 'a-secret', bot_name: 'a-bot' };
+  expect(saidAbout(github)).toEqual([
+    'files are not sent to github_comment. Platforms that take them: telegram, slack, discord, mattermost, matrix. Remove this key.',
   ]);
 });

@@ -29,7 +29,15 @@ interface DiscordMessage {
   readonly written: Readonly<Record<string, unknown>> | null;
   content: string;
   buttons: readonly DiscordButton[];
+  /** Null: none came with it. */
+  readonly file: DiscordFile | null;
   edits: number;
+}
+
+interface DiscordFile {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Buffer;
 }
 
 interface Interaction {
@@ -88,9 +96,19 @@ export interface DiscordStandIn extends StandIn {
 const MOST_CHARACTERS = 2_000;
 const SUPPRESS_EMBEDS = 4;
 const KEYS: Readonly<Record<string, ReadonlySet<string>>> = {
-  POST: new Set(['content', 'nonce', 'enforce_nonce', 'allowed_mentions', 'flags', 'components']),
+  POST: new Set([
+    'content',
+    'nonce',
+    'enforce_nonce',
+    'allowed_mentions',
+    'flags',
+    'components',
+    'attachments',
+  ]),
   PATCH: new Set(['content', 'allowed_mentions', 'flags', 'components']),
 };
+/** "The default limit is 10 MiB". */
+const MOST_FILE_BYTES = 10 * 1024 * 1024;
 /** Ids of 2026 have 19 digits and grow. */
 const FIRST_ID = 9_000_000_000_000_000_000n;
 
@@ -130,7 +148,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
   });
   const invalid = (what: string) => new Malformed(what, error(400, 50_035, 'Invalid Form Body'));
 
-  function answer(request: PlatformRequest): PlatformAnswer {
+  function answer(request: PlatformRequest): PlatformAnswer | Promise<PlatformAnswer> {
     const { method, path } = request;
     // The address of a file is signed. The token must not go there.
     if (path.startsWith('/attachments/')) {
@@ -139,10 +157,12 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
     }
     if (request.headers.authorization !== `Bot ${options.token}`) return error(401, 0, '401: Unauthorized');
     if (!/^DiscordBot \(\S+, \S+\)/.test(request.headers['user-agent'] ?? '')) throw invalid('user-agent');
-    if (request.raw !== '' && !/^application\/json/.test(request.headers['content-type'] ?? '')) {
-      throw invalid('content-type');
-    }
+    const type = request.headers['content-type'] ?? '';
     const route = `${method} ${path.replace('/api/v10', '')}`;
+    const withFile = /^POST \/channels\/(\d+)\/messages$/.exec(route);
+    if (withFile !== null && type.startsWith('multipart/form-data; boundary='))
+      return createWithFile(withFile[1] ?? '', request);
+    if (request.raw !== '' && !/^application\/json/.test(type)) throw invalid('content-type');
     if (route === 'GET /users/@me')
       return { status: 200, body: { id: botId, username: 'stand-in', bot: true } };
     if (route === 'GET /gateway/bot') return { status: 200, body: gatewayInfo() };
@@ -230,6 +250,27 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
     return { status: 200, body: found.reverse() };
   }
 
+  /** https://docs.discord.com/developers/reference#uploading-files */
+  async function createWithFile(
+    channel: string,
+    { headers, bytes }: PlatformRequest,
+  ): Promise<PlatformAnswer> {
+    const type = headers['content-type'] ?? '';
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+    const file = form.get('files[0]');
+    if ([...form.keys()].sort().join() !== 'files[0],payload_json') throw invalid('fields of the form');
+    if (file === null || typeof file === 'string' || file.size === 0) throw invalid('files[0]');
+    if (file.size > MOST_FILE_BYTES) return error(413, 40_005, 'Request entity too large');
+    if (channel === '403') return error(403, 50_013, 'Missing Permissions');
+    const body = JSON.parse(String(form.get('payload_json'))) as Record<string, unknown>;
+    const [attachment] = (body.attachments ?? []) as { id?: unknown; filename?: unknown }[];
+    if (attachment?.id !== 0 || attachment.filename !== file.name) throw invalid('attachments');
+    // Beside a file a message needs no text.
+    check('POST', { ...body, content: body.content ?? 'a file' });
+    const kept = { name: file.name, type: file.type, bytes: Buffer.from(await file.arrayBuffer()) };
+    return create(channel, { ...body, content: body.content ?? '' }, kept);
+  }
+
   function check(method: string, { content, nonce, components, ...body }: Record<string, unknown>): void {
     for (const key of Object.keys(body)) if (!KEYS[method]?.has(key)) throw invalid(`unknown key ${key}`);
     if (typeof content !== 'string' || content.trim() === '') throw invalid('content');
@@ -259,7 +300,11 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
     }
   }
 
-  function create(channelId: string, body: Record<string, unknown>): PlatformAnswer {
+  function create(
+    channelId: string,
+    body: Record<string, unknown>,
+    file: DiscordFile | null = null,
+  ): PlatformAnswer {
     const nonce = typeof body.nonce === 'string' ? body.nonce : null;
     const known =
       body.enforce_nonce === true && nonce !== null ? nonces.get(`${channelId} ${nonce}`) : undefined;
@@ -271,6 +316,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
       written: null,
       content: String(body.content),
       buttons: buttonsIn(body.components),
+      file,
       edits: 0,
     };
     messages.push(message);
@@ -399,6 +445,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
         written,
         content: writing.text,
         buttons: [],
+        file: null,
         edits: 0,
       });
       gateway.dispatch('MESSAGE_CREATE', written);

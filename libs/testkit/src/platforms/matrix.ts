@@ -16,6 +16,11 @@ interface MatrixEvent {
 export interface MatrixStandIn extends StandIn {
   /** What the bot wrote, including edits. */
   readonly events: readonly MatrixEvent[];
+  /** By their `mxc:` address. */
+  readonly uploads: ReadonlyMap<
+    string,
+    { readonly name: string; readonly type: string; readonly bytes: Buffer }
+  >;
   /** Rooms in which the bot is shown as typing. */
   readonly typing: readonly string[];
   /** The user of the token. */
@@ -60,6 +65,7 @@ export async function startMatrix(options: {
   const user = options.user ?? '@stand-in:hs.test';
   const events: MatrixEvent[] = [];
   const typing: string[] = [];
+  const uploads = new Map<string, { name: string; type: string; bytes: Buffer }>();
   const rooms = matrixRooms();
   let said = 0;
   let stopped = false;
@@ -74,6 +80,7 @@ export async function startMatrix(options: {
       return error(401, 'M_UNKNOWN_TOKEN', 'Unrecognised access token');
     }
     if (request.path === '/_matrix/client/v3/account/whoami') return { status: 200, body: { user_id: user } };
+    if (request.path === '/_matrix/media/v3/upload') return upload(request);
     if (request.path === '/_matrix/client/v3/sync') return sync(request);
     if (request.path.startsWith('/_matrix/client/v1/media/download/hs.test/')) {
       return { status: 200, body: `file ${request.path}`, headers: { 'content-type': 'image/png' } };
@@ -105,6 +112,18 @@ export async function startMatrix(options: {
     events.push({ id, roomId, content });
     rooms.add(roomId, { event_id: id, type: 'm.room.message', sender: user, content });
     return { status: 200, body: { event_id: id } };
+  }
+
+  /** https://spec.matrix.org/latest/client-server-api/#post_matrixmediav3upload */
+  function upload({ method, query, headers, bytes }: PlatformRequest): PlatformAnswer {
+    if (method !== 'POST') return error(405, 'M_UNRECOGNIZED', 'Unrecognized request');
+    const address = `mxc://hs.test/upload${uploads.size + 1}`;
+    uploads.set(address, {
+      name: query.get('filename') ?? '',
+      type: headers['content-type'] ?? 'application/octet-stream',
+      bytes,
+    });
+    return { status: 200, body: { content_uri: address } };
   }
 
   /** https://spec.matrix.org/latest/client-server-api/#get_matrixclientv3sync */
@@ -203,7 +222,9 @@ export async function startMatrix(options: {
     const replaced = content['m.new_content'] as Record<string, unknown> | undefined;
     for (const part of replaced === undefined ? [content] : [content, replaced]) {
       if (typeof part.body !== 'string') throw refuse('body');
-      if (part.msgtype !== 'm.text' && part.msgtype !== 'm.notice') throw refuse(`msgtype ${part.msgtype}`);
+      if (part.msgtype === 'm.file') checkFile(part, refuse);
+      else if (part.msgtype !== 'm.text' && part.msgtype !== 'm.notice')
+        throw refuse(`msgtype ${part.msgtype}`);
       if (typeof part['m.mentions'] !== 'object') throw refuse('m.mentions');
       if (part.formatted_body === undefined) continue;
       if (part.format !== 'org.matrix.custom.html') throw refuse('format');
@@ -219,6 +240,15 @@ export async function startMatrix(options: {
     return content;
   }
 
+  /** https://spec.matrix.org/latest/client-server-api/#mfile */
+  function checkFile(part: Record<string, unknown>, refuse: (problem: string) => Malformed): void {
+    const file = uploads.get(String(part.url));
+    const { mimetype, size } = (part.info ?? {}) as { mimetype?: unknown; size?: unknown };
+    if (file === undefined) throw refuse(`url ${part.url}`);
+    if (part.filename !== file.name || mimetype !== file.type || size !== file.bytes.length)
+      throw refuse('filename or info');
+  }
+
   const standIn = await startStandIn(
     { isMessage: ({ method, path }) => method === 'PUT' && path.includes('/send/'), answer },
     options.port,
@@ -226,6 +256,7 @@ export async function startMatrix(options: {
   return {
     ...standIn,
     events,
+    uploads,
     typing,
     user,
     room(id, people, { invitedBy } = {}) {

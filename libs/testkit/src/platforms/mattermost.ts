@@ -14,8 +14,17 @@ interface MattermostPost {
   readonly rootId: string;
   message: string;
   props: Readonly<Record<string, unknown>>;
+  /** Those that came with it. */
+  readonly files: readonly MattermostUpload[];
   readonly createdAt: number;
   updatedAt: number;
+}
+
+interface MattermostUpload {
+  readonly channelId: string;
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Buffer;
 }
 
 export interface MattermostStandIn extends StandIn {
@@ -65,6 +74,8 @@ export async function startMattermost(options: { readonly token: string }): Prom
   const pending = new Map<string, string>();
   const typing: string[] = [];
   const files = new Map<string, string>();
+  /** Until a post names them. */
+  const uploads = new Map<string, MattermostUpload>();
   const commands: Record<string, unknown>[] = [];
   const problems: string[] = [];
   const socket = mattermostSocket(options.token, (what) => problems.push(what));
@@ -74,15 +85,24 @@ export async function startMattermost(options: { readonly token: string }): Prom
     status,
     body: { id, message, detailed_error: '', request_id: 'r', status_code: status },
   });
-  const add = (post: Omit<MattermostPost, 'id' | 'createdAt' | 'updatedAt'>): MattermostPost => {
+  const add = (
+    post: Omit<MattermostPost, 'id' | 'createdAt' | 'updatedAt' | 'files'> &
+      Partial<Pick<MattermostPost, 'files'>>,
+  ): MattermostPost => {
     made += 1;
     const at = Date.now();
-    const one = { ...post, id: `post${String(made).padStart(22, '0')}`, createdAt: at, updatedAt: at };
+    const one = {
+      files: [],
+      ...post,
+      id: `post${String(made).padStart(22, '0')}`,
+      createdAt: at,
+      updatedAt: at,
+    };
     posts.push(one);
     return one;
   };
 
-  function answer(request: PlatformRequest): PlatformAnswer {
+  function answer(request: PlatformRequest): PlatformAnswer | Promise<PlatformAnswer> {
     if (request.headers.authorization !== `Bearer ${options.token}`) {
       return error(
         401,
@@ -106,6 +126,7 @@ export async function startMattermost(options: { readonly token: string }): Prom
         ? error(404, 'app.file_info.get.app_error', 'Unable to get the file info.')
         : { status: 200, body: content, headers: { 'content-type': 'application/octet-stream' } };
     }
+    if (method === 'POST' && path === '/api/v4/files') return upload(request);
     if (method === 'POST' && path === '/api/v4/posts') return create(request);
     const [, id, action] = /^\/api\/v4\/posts\/([^/]+)\/(patch|thread)$/.exec(path) ?? [];
     if (method === 'PUT' && id !== undefined && action === 'patch') return patch(request, id);
@@ -207,9 +228,42 @@ export async function startMattermost(options: { readonly token: string }): Prom
     };
   }
 
+  /** https://developers.mattermost.com/api-documentation/#/operations/UploadFile */
+  async function upload({ headers, bytes }: PlatformRequest): Promise<PlatformAnswer> {
+    const type = headers['content-type'] ?? '';
+    const invalid = (what: string) =>
+      new Malformed(what, error(400, 'api.file.upload_file.read_request.app_error', what));
+    if (!type.startsWith('multipart/form-data; boundary=')) throw invalid('content-type');
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+    const [channelId, file] = [form.get('channel_id'), form.get('files')];
+    if (typeof channelId !== 'string' || !ID.test(channelId)) throw invalid('channel_id');
+    if (file === null || typeof file === 'string' || file.size === 0) throw invalid('files');
+    made += 1;
+    const id = `file${String(made).padStart(22, '0')}`;
+    const kept = {
+      channelId,
+      name: file.name,
+      type: file.type,
+      bytes: Buffer.from(await file.arrayBuffer()),
+    };
+    uploads.set(id, kept);
+    return { status: 201, body: { file_infos: [{ id, name: file.name, size: file.size }], client_ids: [] } };
+  }
+
+  /** A file is of one post, in the channel for which it was uploaded. */
+  function filesOf({ file_ids: ids = [], channel_id: channel }: Record<string, unknown>): MattermostUpload[] {
+    return (ids as string[]).map((id) => {
+      const file = uploads.get(id);
+      if (file?.channelId === channel && file !== undefined) return file;
+      throw new Malformed(`file ${id}`, error(400, 'api.post.create_post.attach_files.error', 'file_ids'));
+    });
+  }
+
   function create(request: PlatformRequest): PlatformAnswer {
     const body = (request.body ?? {}) as Record<string, unknown>;
-    const message = messageOf(body);
+    const named = filesOf(body);
+    // Beside a file a post needs no text.
+    const message = named.length > 0 && body.message === '' ? '' : messageOf(body);
     if (typeof body.channel_id !== 'string' || !ID.test(body.channel_id)) {
       throw new Malformed('channel_id', error(400, 'api.context.invalid_body_param.app_error', 'channel_id'));
     }
@@ -229,7 +283,9 @@ export async function startMattermost(options: { readonly token: string }): Prom
       rootId,
       message,
       props: checkedProps(body),
+      files: named,
     });
+    for (const id of (body.file_ids ?? []) as string[]) uploads.delete(id);
     announce(post);
     if (typeof pendingId === 'string' && pendingId !== '') pending.set(pendingId, post.id);
     return { status: 201, body: view(post) };

@@ -33,7 +33,18 @@ interface SlackEphemeral {
   readonly threadTs: string | null;
 }
 
+/** A file that was uploaded and shared. */
+interface SlackSharedFile {
+  readonly channel: string;
+  readonly threadTs: string | null;
+  readonly name: string;
+  readonly title: string;
+  readonly comment: string | null;
+  readonly bytes: Buffer;
+}
+
 export interface SlackStandIn extends StandIn {
+  readonly sharedFiles: readonly SlackSharedFile[];
   readonly messages: readonly SlackMessage[];
   /** What only one user was shown. */
   readonly ephemerals: readonly SlackEphemeral[];
@@ -88,6 +99,8 @@ export async function startSlack(options: {
 }): Promise<SlackStandIn> {
   const messages: SlackMessage[] = [];
   const ephemerals: SlackEphemeral[] = [];
+  const uploads = new Map<string, { readonly name: string; readonly length: number; bytes: Buffer | null }>();
+  const sharedFiles: SlackSharedFile[] = [];
   const files = new Map<string, { readonly content: string; readonly address: string | null }>();
   const problems: string[] = [];
   const socketMode =
@@ -116,6 +129,8 @@ export async function startSlack(options: {
   function answer(request: PlatformRequest): PlatformAnswer {
     const method = /^\/api\/([\w.]+)$/.exec(request.path)?.[1] ?? '';
     const { authorization } = request.headers;
+    const [, uploadId] = /^\/upload\/v1\/(F\w+)$/.exec(request.path) ?? [];
+    if (uploadId !== undefined) return upload(uploadId, request);
     if (authorization === undefined) return no('not_authed');
     if (method === 'apps.connections.open') {
       if (socketMode === null || authorization === `Bearer ${options.token}`)
@@ -131,6 +146,8 @@ export async function startSlack(options: {
     if (id !== undefined) return { status: 200, body: files.get(id)?.content ?? '' };
     if (method === 'conversations.history' || method === 'conversations.replies')
       return read(method, request.query);
+    if (method === 'files.getUploadURLExternal') return uploadUrl(request);
+    if (method === 'files.completeUploadExternal') return share(request);
     const keys = KEYS[method];
     if (keys === undefined || request.method !== 'POST') return no('unknown_method');
     if (!/^application\/json; charset=utf-8$/.test(request.headers['content-type'] ?? ''))
@@ -151,6 +168,61 @@ export async function startSlack(options: {
     if (file === undefined) return no('file_not_found');
     const address = file.address ?? `${standIn.url}/files-pri/T0123456789-${id}/download/file.txt`;
     return ok({ file: { id, name: 'file.txt', size: file.content.length, url_private: address } });
+  }
+
+  /** https://docs.slack.dev/reference/methods/files.getUploadURLExternal: a form, no JSON. */
+  function uploadUrl({ method, headers, raw }: PlatformRequest): PlatformAnswer {
+    if (method !== 'POST' || headers['content-type'] !== 'application/x-www-form-urlencoded')
+      throw invalid('content-type');
+    const form = new URLSearchParams(raw);
+    for (const key of form.keys())
+      if (!['filename', 'length', 'alt_txt', 'snippet_type'].includes(key)) throw invalid(`argument ${key}`);
+    const [name, length] = [form.get('filename') ?? '', Number(form.get('length') ?? Number.NaN)];
+    if (name === '' || !Number.isInteger(length) || length < 1) throw invalid('filename and length');
+    const id = `F0UPLOAD${uploads.size + 1}`;
+    uploads.set(id, { name, length, bytes: null });
+    return ok({ upload_url: `${standIn.url}/upload/v1/${id}`, file_id: id });
+  }
+
+  function upload(id: string, { method, headers, bytes }: PlatformRequest): PlatformAnswer {
+    const file = uploads.get(id);
+    if (headers.authorization !== undefined) throw invalid('the token was sent with the upload');
+    if (file === undefined || method !== 'POST') return { status: 404, body: 'not found' };
+    if (bytes.length !== file.length) throw invalid(`${bytes.length} bytes instead of ${file.length}`);
+    file.bytes = bytes;
+    return { status: 200, body: `OK - ${bytes.length}` };
+  }
+
+  /** https://docs.slack.dev/reference/methods/files.completeUploadExternal */
+  function share({ headers, body }: PlatformRequest): PlatformAnswer {
+    if (headers['content-type'] !== 'application/json; charset=utf-8') throw invalid('content-type');
+    const {
+      files: given,
+      channel_id: channel,
+      thread_ts: thread,
+      initial_comment: comment,
+      ...more
+    } = (body ?? {}) as Record<string, unknown>;
+    for (const key of Object.keys(more)) throw invalid(`unknown argument ${key}`);
+    if (!Array.isArray(given) || given.length !== 1) throw invalid('files');
+    const { id, title } = given[0] as { readonly id?: unknown; readonly title?: unknown };
+    const file = uploads.get(String(id));
+    if (file === undefined || file.bytes === null) return no('file_not_found');
+    if (typeof channel !== 'string' || !/^[CGD][A-Z0-9]+$/.test(channel) || channel === 'C404')
+      return no('channel_not_found');
+    if (channel === 'C403') return no('not_in_channel');
+    if (thread !== undefined && !/^\d+\.\d+$/.test(String(thread))) throw invalid('thread_ts');
+    // "This method can only be called once per upload."
+    uploads.delete(String(id));
+    sharedFiles.push({
+      channel,
+      threadTs: thread === undefined ? null : String(thread),
+      name: file.name,
+      title: String(title),
+      comment: comment === undefined ? null : String(comment),
+      bytes: file.bytes,
+    });
+    return ok({ files: [{ id, title }] });
   }
 
   function ephemeral(body: Record<string, unknown>): PlatformAnswer {
@@ -265,7 +337,8 @@ export async function startSlack(options: {
 
   const standIn = await startStandIn({
     isMessage: ({ method, path }) =>
-      method === 'POST' && !/\/(auth\.test|apps\.connections\.open)$/.test(path),
+      method === 'POST' &&
+      !/\/(auth\.test|apps\.connections\.open|files\.getUploadURLExternal|upload\/v1\/\w+)$/.test(path),
     answer,
   });
   return {
@@ -274,6 +347,7 @@ export async function startSlack(options: {
       return [...standIn.problems, ...problems];
     },
     messages,
+    sharedFiles,
     ephemerals,
     get socketMode() {
       if (socketMode === null) throw new Error('started without an appToken');

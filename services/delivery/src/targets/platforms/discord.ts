@@ -6,9 +6,11 @@ import { discordMarkdown } from '../../text/markup/discord-markdown.ts';
 import { utf16Units } from '../../text/markup/markup.ts';
 import { type Answered, apiOrigin, headerOf, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections } from '../calls/http-call.ts';
+import { multipart } from '../calls/multipart.ts';
 import type {
   EditResult,
   MessageButton,
+  OutboundFile,
   SendRequest,
   SendResult,
   Target,
@@ -65,6 +67,12 @@ export function discordTarget(): Target {
         : called;
     },
 
+    async sendFile(request, file) {
+      const channel = channelOf(request.address);
+      const called = await callWithFile(pool, `/channels/${channel}/messages`, request, file);
+      return called.kind === 'answered' ? resultOf(called, request.settings, channel) : called;
+    },
+
     async edit(request, receipt): Promise<EditResult> {
       const [, channel, message] = /^(\d+)\/(\d+)$/.exec(receipt) ?? [];
       if (channel === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
@@ -118,10 +126,14 @@ function rowsOf(buttons: readonly MessageButton[]): unknown[] {
   return rows;
 }
 
+function contentOf(request: SendRequest): string {
+  return markOf(request) + request.chunk.text;
+}
+
 /** The nonce prevents a second copy for a few minutes only. Later, a resend is marked as on other platforms. */
-function contentOf({ chunk, markDuplicate, message, ageMs }: SendRequest): string {
+function markOf({ markDuplicate, message, ageMs }: SendRequest): string {
   const mayBeSecond = message.possibleDuplicate && ageMs > NONCE_HOLDS_MS;
-  return markDuplicate || mayBeSecond ? DUPLICATE_MARK + chunk.text : chunk.text;
+  return markDuplicate || mayBeSecond ? DUPLICATE_MARK : '';
 }
 
 function nonceOf(key: string): string {
@@ -135,25 +147,55 @@ function call(
   { settings, window }: Pick<SendRequest, 'settings' | 'window'>,
   message?: Readonly<Record<string, unknown>>,
 ): Promise<CallResult> {
-  // Nobody is pinged, whatever the text says.
-  const body =
-    message === undefined
-      ? ''
-      : JSON.stringify({ ...message, allowed_mentions: { parse: [] }, flags: SUPPRESS_EMBEDS });
   return callHttp(
     pool,
     {
       method,
       url: new URL(`${settings.api_base}${path}`),
       headers: {
-        authorization: `Bot ${settings.bot_token}`,
+        ...headersFor(settings),
         ...(message === undefined ? {} : { 'content-type': 'application/json' }),
-        'user-agent': USER_AGENT,
       },
+      body: message === undefined ? '' : JSON.stringify({ ...message, ...HARMLESS }),
+    },
+    window,
+  );
+}
+
+/** https://docs.discord.com/developers/reference#uploading-files: the message is the field `payload_json` of the form. */
+function callWithFile(
+  pool: Agent,
+  path: string,
+  request: SendRequest,
+  { name, type, bytes }: OutboundFile,
+): Promise<CallResult> {
+  const { settings, window, idempotencyKey } = request;
+  const mark = markOf(request).trim();
+  const payload_json = JSON.stringify({
+    ...(mark === '' ? {} : { content: mark }),
+    nonce: nonceOf(idempotencyKey),
+    enforce_nonce: true,
+    attachments: [{ id: 0, filename: name }],
+    ...HARMLESS,
+  });
+  const { contentType, body } = multipart({ payload_json }, { field: 'files[0]', name, type, bytes });
+  return callHttp(
+    pool,
+    {
+      method: 'POST',
+      url: new URL(`${settings.api_base}${path}`),
+      headers: { ...headersFor(settings), 'content-type': contentType },
       body,
     },
     window,
   );
+}
+
+/** Nobody is pinged, whatever the text says. */
+const HARMLESS = { allowed_mentions: { parse: [] }, flags: SUPPRESS_EMBEDS } as const;
+
+function headersFor(settings: TargetSettings): Readonly<Record<string, string>> {
+  return { authorization: `Bot ${settings.bot_token}`, 'user-agent': USER_AGENT };
 }
 
 function resultOf(answer: Answered, settings: TargetSettings, channel: string): SendResult {

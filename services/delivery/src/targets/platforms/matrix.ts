@@ -4,7 +4,15 @@ import type { Measure } from '../../text/markup/markup.ts';
 import { joinLists, richHtml } from '../../text/markup/rich-html.ts';
 import { type Answered, apiOrigin, isTaken, objectIn, reasonOf, retryAfterOf } from '../calls/api-answer.ts';
 import { type CallResult, callHttp, connections, type HttpCall } from '../calls/http-call.ts';
-import type { EditResult, SendRequest, SendResult, Target, TargetAddress } from '../target.ts';
+import type {
+  EditResult,
+  OutboundFile,
+  SendRequest,
+  SendResult,
+  Target,
+  TargetAddress,
+  TargetSettings,
+} from '../target.ts';
 
 /** Messages by Matrix' client-server API. The transaction id makes a repeat harmless: the server returns the same event. */
 
@@ -46,6 +54,26 @@ export function matrixTarget(): Target {
       if (typeof room !== 'string') return room;
       const result = await put(pool, request, room, request.idempotencyKey, contentOf(request));
       // The alias may name another room by the time of an edit or a reply.
+      if (result.kind !== 'taken' || result.receipt === null || room === given) return result;
+      return { ...result, receipt: `${room} ${result.receipt}` };
+    },
+
+    /** An upload that no event names is seen by nobody, so only the event must not be doubled. */
+    async sendFile(request, file) {
+      const given = String(request.address.to.room_id);
+      const room = await roomOf(pool, request);
+      if (typeof room !== 'string') return room;
+      const uploaded = await upload(pool, request, file);
+      if (typeof uploaded !== 'string') return uploaded;
+      const result = await put(pool, request, room, request.idempotencyKey, {
+        msgtype: 'm.file',
+        body: file.name,
+        filename: file.name,
+        url: uploaded,
+        info: { mimetype: file.type, size: file.bytes.length },
+        'm.mentions': {},
+        ...threadOf(request.address),
+      });
       if (result.kind !== 'taken' || result.receipt === null || room === given) return result;
       return { ...result, receipt: `${room} ${result.receipt}` };
     },
@@ -121,24 +149,53 @@ interface MessageContent {
 }
 
 function contentOf({ chunk, message, address }: SendRequest): MessageContent {
-  const thread = address.to.thread_id;
   return {
     msgtype: message.type === 'interim-status' ? 'm.notice' : 'm.text',
     body: chunk.plain ?? chunk.text,
     format: FORMAT,
     formatted_body: chunk.text,
     'm.mentions': {},
-    ...(thread === undefined
-      ? {}
-      : {
-          'm.relates_to': {
-            rel_type: 'm.thread',
-            event_id: thread,
-            is_falling_back: true,
-            'm.in_reply_to': { event_id: thread },
-          },
-        }),
+    ...threadOf(address),
   };
+}
+
+function threadOf({ to }: TargetAddress): { readonly 'm.relates_to'?: unknown } {
+  const { thread_id: thread } = to;
+  if (thread === undefined) return {};
+  return {
+    'm.relates_to': {
+      rel_type: 'm.thread',
+      event_id: thread,
+      is_falling_back: true,
+      'm.in_reply_to': { event_id: thread },
+    },
+  };
+}
+
+/** The `mxc:` address of the file (https://spec.matrix.org/latest/client-server-api/#post_matrixmediav3upload). */
+async function upload(
+  pool: Agent,
+  { settings, window }: RequestScope,
+  { name, type, bytes }: OutboundFile,
+): Promise<string | Exclude<SendResult, { kind: 'taken' }>> {
+  const url = new URL(`${baseOf(settings)}/_matrix/media/v3/upload`);
+  url.searchParams.set('filename', name);
+  const called = await callHttp(
+    pool,
+    {
+      method: 'POST',
+      url,
+      headers: { authorization: `Bearer ${settings.access_token}`, 'content-type': type },
+      body: bytes,
+      safe: true,
+    },
+    window,
+  );
+  if (called.kind !== 'answered') return called;
+  if (!isTaken(called)) return refusal(called, apiOrigin(settings));
+  const { content_uri: address } = objectIn(called) ?? {};
+  if (typeof address === 'string' && address.startsWith('mxc://')) return address;
+  return { kind: 'retryable', reason: `${apiOrigin(settings)} gave no address for the file` };
 }
 
 async function put(
@@ -185,12 +242,11 @@ function call(
   { settings, window }: RequestScope,
   { method, path, body }: { method: HttpCall['method']; path: string; body?: unknown },
 ): Promise<CallResult> {
-  const base = String(settings.api_base).replace(/\/+$/, '');
   return callHttp(
     pool,
     {
       method,
-      url: new URL(`${base}/_matrix/client/v3${path}`),
+      url: new URL(`${baseOf(settings)}/_matrix/client/v3${path}`),
       headers: {
         authorization: `Bearer ${settings.access_token}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -199,6 +255,10 @@ function call(
     },
     window,
   );
+}
+
+function baseOf(settings: TargetSettings): string {
+  return String(settings.api_base).replace(/\/+$/, '');
 }
 
 function refusal(answer: Answered, origin: string): Exclude<SendResult, { kind: 'taken' }> {

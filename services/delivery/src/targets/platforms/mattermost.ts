@@ -14,7 +14,16 @@ import {
   retryAfterOf,
 } from '../calls/api-answer.ts';
 import { callHttp, connections, type HttpCall } from '../calls/http-call.ts';
-import type { EditResult, LookUpResult, SendRequest, SendResult, Target } from '../target.ts';
+import { multipart } from '../calls/multipart.ts';
+import type {
+  EditResult,
+  LookUpResult,
+  OutboundFile,
+  SendRequest,
+  SendResult,
+  Target,
+  TargetSettings,
+} from '../target.ts';
 
 /**
  * Posts by Mattermost's API v4. `pending_post_id` makes a repeat harmless for 30 s, if it reaches the same node
@@ -55,22 +64,20 @@ export function mattermostTarget(): Target {
       return chunksWithoutMentions(text, limit).map((chunk) => ({ text: chunk }));
     },
 
-    async send(request) {
-      const { address, idempotencyKey } = request;
-      const called = await call(pool, request, {
-        method: 'POST',
-        path: '/posts',
-        body: {
-          channel_id: address.to.channel_id,
-          ...(address.to.root_id === undefined ? {} : { root_id: address.to.root_id }),
-          message: messageOf(request),
-          pending_post_id: idempotencyKey,
-          props: propsOf(request),
-        },
-      });
-      if (called.kind !== 'answered') return called;
-      if (isTaken(called)) return taken(called);
-      return refusal(called, apiOrigin(request.settings));
+    send: (request) => post(pool, request, { message: messageOf(request) }),
+
+    /** Nobody sees an upload that no post names, so only the post must not be doubled: it is looked up like every other. */
+    async sendFile(request, file) {
+      let { markDuplicate } = request;
+      if (markDuplicate) {
+        const found = await lookUp(pool, request);
+        if (found.kind === 'found') return { kind: 'taken', receipt: found.receipt };
+        if (found.kind === 'retryable') return found;
+        markDuplicate = found.kind === 'cannot-tell';
+      }
+      const id = await upload(pool, request, file);
+      if (typeof id !== 'string') return id;
+      return post(pool, request, { message: markDuplicate ? DUPLICATE_MARK.trim() : '', file_ids: [id] });
     },
 
     async edit(request, receipt): Promise<EditResult> {
@@ -106,6 +113,51 @@ export function mattermostTarget(): Target {
   };
 }
 
+async function post(
+  pool: Agent,
+  request: SendRequest,
+  content: { readonly message: string; readonly file_ids?: readonly string[] },
+): Promise<SendResult> {
+  const { address, idempotencyKey } = request;
+  const called = await call(pool, request, {
+    method: 'POST',
+    path: '/posts',
+    body: {
+      channel_id: address.to.channel_id,
+      ...(address.to.root_id === undefined ? {} : { root_id: address.to.root_id }),
+      ...content,
+      pending_post_id: idempotencyKey,
+      props: propsOf(request),
+    },
+  });
+  if (called.kind !== 'answered') return called;
+  if (isTaken(called)) return taken(called);
+  return refusal(called, apiOrigin(request.settings));
+}
+
+/** The id of the file (https://developers.mattermost.com/api-documentation/#/operations/UploadFile). */
+async function upload(
+  pool: Agent,
+  { settings, window, address }: SendRequest,
+  { name, type, bytes }: OutboundFile,
+): Promise<string | Exclude<SendResult, { kind: 'taken' }>> {
+  const fields = { channel_id: String(address.to.channel_id) };
+  const { contentType, body } = multipart(fields, { field: 'files', name, type, bytes });
+  const headers = { authorization: `Bearer ${settings.token}`, 'content-type': contentType };
+  const url = new URL(`${baseOf(settings)}/api/v4/files`);
+  const called = await callHttp(pool, { method: 'POST', url, headers, body, safe: true }, window);
+  if (called.kind !== 'answered') return called;
+  if (!isTaken(called)) return refusal(called, apiOrigin(settings));
+  const { file_infos: infos } = (objectIn(called) ?? {}) as { file_infos?: readonly { id?: unknown }[] };
+  const id = infos?.[0]?.id;
+  if (typeof id === 'string') return id;
+  return { kind: 'retryable', reason: `${apiOrigin(settings)} gave no id for the file` };
+}
+
+function baseOf(settings: TargetSettings): string {
+  return String(settings.api_base).replace(/\/+$/, '');
+}
+
 function messageOf({ chunk, markDuplicate }: SendRequest): string {
   return markDuplicate ? `${DUPLICATE_MARK.trim()}\n\n${chunk.text}` : chunk.text;
 }
@@ -139,12 +191,11 @@ function call(
   { settings, window }: Pick<SendRequest, 'settings' | 'window'>,
   { method, path, body }: ApiCall,
 ) {
-  const base = String(settings.api_base).replace(/\/+$/, '');
   return callHttp(
     pool,
     {
       method,
-      url: new URL(`${base}/api/v4${path}`),
+      url: new URL(`${baseOf(settings)}/api/v4${path}`),
       headers: {
         authorization: `Bearer ${settings.token}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),

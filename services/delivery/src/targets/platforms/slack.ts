@@ -18,6 +18,7 @@ import type {
   EditResult,
   LookUpResult,
   MessageButton,
+  OutboundFile,
   SendRequest,
   SendResult,
   Target,
@@ -105,6 +106,8 @@ export function slackTarget(): Target {
       return called.kind === 'answered' ? resultOf(called, request.settings, channel) : called;
     },
 
+    sendFile: (request, file) => sendFile(pool, request, file),
+
     async edit(request, receipt): Promise<EditResult> {
       const [channel, ts] = readReceipt(receipt);
       if (channel === undefined) return { kind: 'gone', reason: 'the receipt names no message' };
@@ -124,6 +127,67 @@ export function slackTarget(): Target {
     lookUp: (request) => lookUp(pool, request),
     close: () => pool.destroy(),
   };
+}
+
+/**
+ * https://docs.slack.dev/messaging/working-with-files: an address for the upload, the upload, and the message. Nobody sees
+ * anything before the last call, so only that one can make a second copy; a file without it is discarded. Slack makes the
+ * message later and does not say where it stands, so there is no receipt.
+ */
+async function sendFile(pool: Agent, request: SendRequest, file: OutboundFile): Promise<SendResult> {
+  const { settings, window, markDuplicate, address, chunk } = request;
+  const { channel, thread_ts } = address.to;
+  const asked = await callHttp(
+    pool,
+    {
+      method: 'POST',
+      url: new URL(`${settings.api_base}/files.getUploadURLExternal`),
+      headers: {
+        authorization: `Bearer ${settings.bot_token}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams({ filename: file.name, length: String(file.bytes.length) }).toString(),
+      safe: true,
+    },
+    window,
+  );
+  if (asked.kind !== 'answered') return asked;
+  const place = objectIn(asked);
+  const { upload_url: url, file_id: id } = place ?? {};
+  if (place?.ok !== true || typeof url !== 'string' || typeof id !== 'string') {
+    return notUploaded(resultOf(asked, settings, channel), asked.status);
+  }
+  const uploaded = await callHttp(
+    pool,
+    // The address is the credential. The token stays with the API.
+    {
+      method: 'POST',
+      url: new URL(url),
+      headers: { 'content-type': file.type },
+      body: file.bytes,
+      safe: true,
+    },
+    window,
+  );
+  if (uploaded.kind !== 'answered') return uploaded;
+  if (uploaded.status !== 200)
+    return { kind: 'retryable', reason: `the upload was answered with ${uploaded.status}` };
+  const shared = await call(pool, 'files.completeUploadExternal', request, {
+    files: [{ id, title: chunk.file?.path ?? file.name }],
+    channel_id: channel,
+    ...(thread_ts === undefined ? {} : { thread_ts }),
+    ...(markDuplicate ? { initial_comment: DUPLICATE_MARK.trim() } : {}),
+  });
+  if (shared.kind !== 'answered') return shared;
+  const result = resultOf(shared, settings, channel);
+  return result.kind === 'taken' ? { kind: 'taken', receipt: null } : result;
+}
+
+/** Nothing was shared yet, so nothing is unknown. */
+function notUploaded(result: SendResult, status: number): SendResult {
+  if (result.kind === 'permanent' || result.kind === 'retryable') return result;
+  const reason = result.kind === 'unknown' ? result.reason : `answered with ${status} and without an address`;
+  return { kind: 'retryable', reason: `not uploaded: ${reason}` };
 }
 
 /** Sends a block. If Slack refuses it, sends plain text in the same attempt. */

@@ -37,6 +37,7 @@ export function slackManifest({ commands, webhookUrl }: SetupWanted): string {
           'chat:write',
           'commands',
           'files:read',
+          'files:write',
           'groups:history',
           'im:history',
           'mpim:history',
