@@ -59,6 +59,7 @@ held 'what commands leave behind is reaped'
 # Not its init, which has the same words in its arguments. The brackets keep this shell from finding itself.
 watcher_pid() { inside process-watcher 'for p in /proc/[0-9]*; do case $(tr "\0" " " <$p/cmdline 2>/dev/null) in *watcher-[i]nit*) ;; *dist/process-[w]atcher.js*) echo ${p#/proc/};; esac; done'; }
 other_watcher() { local now; now=$(watcher_pid); [ -n "$now" ] && [ "$now" != "$1" ]; }
+exited_with() { grep -qE "\"exit_code\": *$2" <<<"$(v1 "sessions/$1/events")"; }
 for signal in HUP KILL; do
   began=$(state process-watcher StartedAt)
   begin run '{"command":"sleep 15; echo nearly; exit 7","background":true,"notify_on_complete":true}'
@@ -73,7 +74,7 @@ for signal in HUP KILL; do
   until_holds "another process-watcher after SIG$signal" other_watcher "$before"
   runs 'sleep 15' || has_event "$session_id" process.exited || fail 'the background process did not outlive process-watcher'
   until_holds 'its end is recorded' has_event "$session_id" process.exited
-  grep -qE '"exit_code": *7' <<<"$(v1 "sessions/$session_id/events")" || fail 'the exit code is not 7'
+  until_holds 'the exit code is 7' exited_with "$session_id" 7
   until_holds 'the session ends' settled "$session_id"
   [ "$(state process-watcher StartedAt)" = "$began" ] || fail 'the container was restarted'
   held "SIG$signal: process-watcher started again alone; a background process went on and its exit code 7 was reported"

@@ -1,17 +1,20 @@
 // Consoles that show the view Now, as the stack sees them: each has a session by cookie, the live feed, and the calls that the
 // page makes on its own and after events. They run in a process of their own, because 20 browsers belong on 20 machines: on
-// this one they would only take its cores. Usage: open-consoles.ts <url> <admin token> <how many>
+// this one they would only take its cores. For the same reason they step back for everything else (nice 19).
+// Usage: open-consoles.ts <url> <admin token> <how many>
 
+import { setPriority } from 'node:os';
 import { request } from 'undici';
 
 const [url = '', token = '', count = '1'] = process.argv.slice(2);
 
-/** As in libs/console/src: views/now/now.view.tsx, views/now/health.tsx, app/shell/open-questions.ts. */
+/** As in libs/console/src: views/now/now.view.tsx, views/now/health.tsx, app/shell/open-requests.ts. */
 const OVERVIEW = { path: '/v1/overview', pollMs: 15_000, afterEventsMs: 2_000 };
 const SYSTEM = { path: '/v1/system', pollMs: 10_000 };
 const QUESTIONS = { path: '/v1/questions?count=true&limit=1', pollMs: 60_000, afterEventsMs: 1_000 };
-/** No question is open in the bench: then the end of a session changes nothing (app/shell/question-events.ts). */
-const CHANGES_QUESTIONS = /"type":"clarification\./;
+const APPROVALS = { ...QUESTIONS, path: '/v1/approvals?count=true&limit=1' };
+/** None is open in the bench: then the end of a session changes nothing (app/shell/request-events.ts). */
+const CHANGES_REQUESTS = /"type":"(clarification|approval)\./;
 
 async function openConsole(): Promise<void> {
   const cookie = await signIn();
@@ -25,9 +28,11 @@ async function openConsole(): Promise<void> {
     setTimeout(() => setInterval(() => void ask(path), pollMs), Math.random() * pollMs);
     return ask(path);
   };
-  await Promise.all([OVERVIEW, SYSTEM, QUESTIONS].map(poll));
+  await Promise.all([OVERVIEW, SYSTEM, QUESTIONS, APPROVALS].map(poll));
   const overview = throttled(() => void ask(OVERVIEW.path), OVERVIEW.afterEventsMs);
-  const questions = throttled(() => void ask(QUESTIONS.path), QUESTIONS.afterEventsMs);
+  const requests = throttled(() => {
+    for (const { path } of [QUESTIONS, APPROVALS]) void ask(path);
+  }, QUESTIONS.afterEventsMs);
   const feed = await request(new URL('/v1/events', url), {
     headers: { cookie, accept: 'text/event-stream' },
     bodyTimeout: 0,
@@ -36,7 +41,7 @@ async function openConsole(): Promise<void> {
   feed.body.setEncoding('utf8');
   feed.body.on('data', (text: string) => {
     if (text.includes('"stream_id"')) overview();
-    if (CHANGES_QUESTIONS.test(text)) questions();
+    if (CHANGES_REQUESTS.test(text)) requests();
   });
   feed.body.on('close', () => {
     throw new Error('the live feed ended');
@@ -75,6 +80,7 @@ function throttled(call: () => void, intervalMs: number): () => void {
   return run;
 }
 
+setPriority(19);
 await Promise.all(Array.from({ length: Number(count) }, openConsole));
 process.send?.('ready');
 process.on('SIGTERM', () => process.exit(0));
