@@ -9,12 +9,12 @@ import type { MessagePlace } from './place.ts';
 
 /** The stream of one message. */
 export function messageKey(place: MessagePlace, message: string): string {
-  return stream('message', place.platform, scopeOf(place), message);
+  return stream('message', place.platform, scopeOf(place, message), message);
 }
 
 /** The stream of a thread. Its last event names the session that wrote there last. */
 export function threadKey(place: MessagePlace, thread: string): string {
-  return stream('thread', place.platform, scopeOf(place), thread);
+  return stream('thread', place.platform, scopeOf(place, thread), thread);
 }
 
 /**
@@ -29,12 +29,16 @@ export function receiptKeys(
   return place.thread === null || deliverOnly ? [ofMessage] : [ofMessage, threadKey(place, place.thread)];
 }
 
+/** A Message-ID of ours, as delivery makes them. */
+const OUR_MAIL = /^<angelia\.[0-9a-f]{32}@/;
+
 /**
- * Within what a platform's ids of messages are unique. Those of mails are unique everywhere, and somebody else among the
- * recipients may reply than the one that the mail was recorded for.
+ * Within what a platform's ids of messages are unique. Ours of mails are unique everywhere and cannot be guessed, and somebody
+ * else among the recipients may reply than the one that the mail was recorded for. A thread that began with a mail of somebody
+ * else has an id that their program chose: it is theirs alone.
  */
-function scopeOf({ platform, chat }: MessagePlace): string {
-  return platform === 'email' ? '' : chat;
+function scopeOf({ platform, chat }: MessagePlace, id: string): string {
+  return platform === 'email' && OUR_MAIL.test(id) ? '' : chat;
 }
 
 /** JSON keeps the parts apart: `a`, `bc` and `ab`, `c` differ. */

@@ -133,6 +133,13 @@ export async function startMattermost(options: { readonly token: string }): Prom
     if (method === 'GET' && id !== undefined && action === 'thread') {
       return list(posts.filter((post) => post.id === id || post.rootId === id));
     }
+    const [, one] = /^\/api\/v4\/posts\/([a-z0-9]{26})$/.exec(path) ?? [];
+    if (method === 'GET' && one !== undefined) {
+      const post = posts.find((candidate) => candidate.id === one);
+      return post === undefined
+        ? error(404, 'app.post.get.app_error', 'Unable to get the post.')
+        : { status: 200, body: view(post) };
+    }
     const [, channel] = /^\/api\/v4\/channels\/([^/]+)\/posts$/.exec(path) ?? [];
     if (method === 'GET' && channel !== undefined) {
       const since = Number(request.query.get('since') ?? 0);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { SendPlan } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
@@ -97,6 +98,7 @@ async function sendOne(
         address,
         settings,
         idempotencyKey: index === 0 ? key : `${key}.${index}`,
+        secretKey: secretKey(claim.loaded, plan.output, index),
         earlier,
         recordedAt: plan.recordedAt,
         ageMs: context.sessions.clock.now() - plan.recordedAt,
@@ -119,6 +121,13 @@ async function sendOne(
   } finally {
     window.close();
   }
+}
+
+/** The id of an event is random, and is in no message and no address. */
+export function secretKey({ events, id }: Loaded, output: number, index: number): string {
+  const event = events[output - 1];
+  if (event === undefined) throw new Error(`${id} has no event ${output}`);
+  return hash('sha256', `${event.eventId}.${index}`).slice(0, 32);
 }
 
 /**

@@ -139,6 +139,8 @@ export interface SendRequest {
   readonly settings: TargetSettings;
   /** The same on every attempt at one chunk, and unique to it: `<session>.<version>`, and `.<index>` from the second chunk on. */
   readonly idempotencyKey: string;
+  /** As constant and unique, and nobody can guess it who cannot read the log. Ids of sessions are no secret. */
+  readonly secretKey: string;
   /**
    * Receipts of what the same place received earlier from this session, else from the session that it continues; oldest first.
    * Only for a target with `conversationKeys`.

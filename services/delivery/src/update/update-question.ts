@@ -6,6 +6,7 @@ import { SpanKind } from '@opentelemetry/api';
 import { appendCommand } from '../append-command.ts';
 import { afterFailure } from '../attempt/retry-schedule.ts';
 import { retryUntilRecorded } from '../attempt/retry-until-recorded.ts';
+import { secretKey } from '../attempt/send-output.ts';
 import { claimTimes, openSendWindow, readClocks } from '../attempt/send-window.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
 import type { SendIntent } from '../gate/send-gate.ts';
@@ -146,6 +147,7 @@ async function tryEdit(
         address,
         settings,
         idempotencyKey: `${loaded.id}.${output}.closed`,
+        secretKey: secretKey(loaded, output, 0),
         earlier: [],
         recordedAt,
         ageMs: context.sessions.clock.now() - recordedAt,

@@ -75,6 +75,11 @@ export interface ChatWebhook {
   parse?(request: SignedRequest): unknown;
   /** Pure. `body` is parsed JSON, or the fields of a form. Never throws: what it does not know is `other`. */
   read(body: unknown, request: SignedRequest, settings: PlatformSettings): readonly ChatUpdate[];
+  /**
+   * Asks the platform for what the request did not say, such as whether a bot wrote it. Left out: it says everything.
+   * @throws Error if the platform cannot be asked now
+   */
+  look?(message: ChatMessage, context: PlatformCall): Promise<ChatUpdate>;
   /** The answer to a question of the platform whether we are there (PING, url_verification); null: it is none. */
   handshake?(body: unknown): Handshake | null;
   /**
@@ -137,6 +142,11 @@ export interface ChatMessage extends Update {
   /** Somebody else's words that were forwarded: never a command. */
   readonly forwarded: boolean;
   readonly files: readonly ChatFile[];
+  /**
+   * The proof that came with it covers no text, and is good for one message: a repeat of this one has it too, and another one
+   * with it was made by somebody who has seen it.
+   */
+  readonly oneUse?: string;
   /** The address under which delivery answers this message (`deliver_extra` of the target). */
   readonly answerTo: Readonly<Record<string, unknown>>;
 }

@@ -49,6 +49,7 @@ async function post(url: string, secret: string, over: Partial<OutboundMessage> 
     address: { to: { url }, untrusted: false, untrustedHost: false },
     settings: { secret },
     idempotencyKey: `${message.sessionId}.${message.version}`,
+    secretKey: 'not used',
     window,
   });
 }

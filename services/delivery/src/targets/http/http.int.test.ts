@@ -90,6 +90,7 @@ async function send(
       },
       settings,
       idempotencyKey: `${message.sessionId}.${message.version}`,
+      secretKey: 'not used',
       earlier: [],
       window,
     });

@@ -59,7 +59,9 @@ describe('a mail', () => {
     await target.send({ ...sent, window: windowOf(), markDuplicate: true });
     await target.send(request('the next'));
     const ids = smtp.mails.map(({ mail }) => mail.messageId);
-    expect(ids[0]).toBe(`<${sent.idempotencyKey}@example.com>`);
+    expect(ids[0]).toBe(`<angelia.${sent.secretKey}@example.com>`);
+    // Who knows the session must not know it: whoever replies to it speaks to the session.
+    expect(smtp.mails[0]?.raw).not.toContain(sent.message.sessionId);
     expect(ids[1]).toBe(ids[0]);
     expect(ids[2]).not.toBe(ids[0]);
     expect(headers(0)['auto-submitted']).toBe('auto-generated');
@@ -106,7 +108,7 @@ describe('a mail', () => {
     const sent = request('x', to);
     expect(await target.send(sent)).toEqual({
       kind: 'taken',
-      receipt: `<${sent.idempotencyKey}@example.com>; refused for gone@example.com: 550 5.1.1 No such user`,
+      receipt: `<angelia.${sent.secretKey}@example.com>; refused for gone@example.com: 550 5.1.1 No such user`,
     });
     expect(smtp.mails[0]?.to).toEqual(['a@example.com', 'c@example.com']);
     expect(smtp.mails[0]?.mail.cc).toMatchObject([{ address: 'c@example.com' }]);

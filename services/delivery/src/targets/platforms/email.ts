@@ -113,11 +113,12 @@ interface Mail {
 }
 
 async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Mail> {
-  const { message, chunk, idempotencyKey } = request;
+  const { message, chunk, secretKey } = request;
   const { to, cc = [], subject, in_reply_to: repliesTo, thread } = addressOf(request);
   const from = bareAddress(settings.from);
   const domain = from.slice(from.lastIndexOf('@') + 1);
-  const id = `<${idempotencyKey}@${domain}>`;
+  // Whoever knows it can reply to the mail.
+  const id = `<angelia.${secretKey}@${domain}>`;
   // Mail programs show as one conversation what refers to the same mails. The first mail refers to none.
   const conversation = request.earlier.flatMap((receipt) => MESSAGE_ID.exec(receipt)?.[0] ?? []);
   const [first, last] = [thread ?? repliesTo ?? conversation.at(0), conversation.at(-1) ?? repliesTo];

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { systemClock } from '@angelia/sessions';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { claimTimes, openSendWindow, readClocks } from '../../attempt/send-window.ts';
@@ -88,6 +89,7 @@ export function requestsFor(
     address: { to, untrusted: false, untrustedHost: false },
     settings,
     idempotencyKey: `${message.sessionId}.${message.version}${index === 0 ? '' : `.${index}`}`,
+    secretKey: hash('sha256', `${message.sessionId}.${message.version}.${index}`).slice(0, 32),
     earlier: [],
     recordedAt: Date.now(),
     ageMs: 0,

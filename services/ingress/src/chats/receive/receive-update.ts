@@ -46,6 +46,8 @@ export function openChat(
   return { chat, webhook };
 }
 
+/** Mattermost waits 30 s for the answer to an outgoing webhook. */
+const LOOK_MS = 10_000;
 const NO_BODY = Buffer.alloc(0);
 
 /**
@@ -75,7 +77,12 @@ export async function receiveUpdate(
   const body = webhook.parse?.(signed) ?? readPayload(signed.headers, signed.body);
   const handshake: Handshake | null = webhook.handshake?.(body) ?? null;
   if (handshake !== null) return handshake;
-  const updates = webhook.read(body, signed, chat.settings);
+  const call = { settings: chat.settings, signal: AbortSignal.timeout(LOOK_MS) };
+  const updates = await Promise.all(
+    webhook
+      .read(body, signed, chat.settings)
+      .map((update) => (update.kind === 'message' ? (webhook.look?.(update, call) ?? update) : update)),
+  );
   const told: (string | null)[] = [];
   await withCommitTimeout(
     COMMIT_TIMEOUT_MS,

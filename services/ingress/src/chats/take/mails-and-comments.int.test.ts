@@ -18,7 +18,7 @@ import { openWorker, type Worker } from '../../testing/worker.ts';
 // Comments come in by GitHub's webhook, mails from a mailbox. A worker does what the runner does.
 
 const SECRET = 'webhook-secret-of-github';
-const OUR_MAIL = '<s.3@example.com>';
+const OUR_MAIL = `<angelia.${'0123456789abcdef'.repeat(2)}@example.com>`;
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -59,7 +59,7 @@ beforeAll(async () => {
             password: 'imap-password',
           },
           authserv_id: 'mx.test',
-          speakers: { users: ['jane@people.test'] },
+          speakers: { users: ['jane@people.test', 'bob@people.test'] },
           files: { take: true, max_bytes: 10_000 },
         },
       },
@@ -230,6 +230,26 @@ describe('mails', () => {
     expect(await turnsWith('and test it')).toEqual([
       { session, data: expect.objectContaining({ input: 'and test it' }) },
     ]);
+  });
+
+  it('whose ids the log cannot keep are left alone, and do not hold back what comes after them', async () => {
+    await arrived(mail('cannot be kept', { 'Message-ID': '<a\u0000b@people.test>' }));
+    expect(await turnsWith('cannot be kept')).toEqual([]);
+  });
+
+  it('with the guessed id of somebody else’s thread do not reach its session', async () => {
+    await arrived(mail('my own matter', { Subject: 'Mine', 'Message-ID': '<guess@people.test>' }));
+    const [own] = await turnsWith('my own matter');
+    const session = own?.session ?? '';
+    const place = { platform: 'email', chat: 'jane@people.test', thread: null } as const;
+    await delivered(session, threadKey(place, '<guess@people.test>'));
+    const headers = { From: 'Bob <bob@people.test>', References: '<guess@people.test> <x@people.test>' };
+    await arrived(mail('let me in', headers));
+    expect((await turnsWith('let me in')).map((turn) => turn.session)).toEqual([
+      expect.not.stringMatching(session),
+    ]);
+    await arrived(mail('one more thing', { ...headers, From: 'Jane <jane@people.test>' }));
+    expect((await turnsWith('one more thing')).map((turn) => turn.session)).toEqual([session]);
   });
 
   it('that are automatic, forged or of strangers start nothing: no loop can begin', async () => {

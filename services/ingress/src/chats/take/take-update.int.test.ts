@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { buttonData, messageKey, threadKey } from '@angelia/chats';
 import { type RecordedEvent, sessionId } from '@angelia/contracts';
-import { newEventId } from '@angelia/sessions';
+import { newEventId, newSessionId } from '@angelia/sessions';
 import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
@@ -12,6 +12,7 @@ import {
   takenUpdate,
   telegramConfig,
 } from '../../testing/telegram-chat.ts';
+import { viewsUpToDate } from '../../testing/views.ts';
 import { openWorker, type Worker } from '../../testing/worker.ts';
 
 // Updates come in by the webhook, from the stand-in. A worker does what runner and delivery do.
@@ -94,8 +95,9 @@ const place = (chat: number, thread: string | null = null) =>
 
 describe('a request for approval', () => {
   /** What the one who clicked is told. */
-  async function clicks(person: number, data: string): Promise<string> {
-    const update = telegram.inbox.click({ chat: GROUP, from: { id: person }, message: 1, data });
+  async function clicks(person: number, data: string, chat = GROUP, name = 'A'): Promise<string> {
+    const from = { id: person, first_name: name };
+    const update = telegram.inbox.click({ chat, from, message: 1, data });
     const { id } = (update as unknown as { callback_query: { id: string } }).callback_query;
     return eventually(() => telegram.inbox.acknowledged.get(id));
   }
@@ -167,6 +169,49 @@ describe('a request for approval', () => {
     await asks(id);
     expect(await say(chat, '/deny not on a Friday')).toBe(id);
     expect(await decisionsOf(id)).toMatchObject([{ decision: 'deny', reason: 'not on a Friday' }]);
+  });
+
+  const button = (id: string, output: number, action = 'approve') =>
+    buttonData({ sessionId: sessionId(id), output, action });
+
+  it('is not decided from another chat, by a button that was copied, or one that nobody has', async () => {
+    const id = await say(GROUP, 'in thirteen @stand_in_bot', { topic: 13 });
+    const output = await asks(id);
+    expect(await clicks(ADA, button(id, output), newChat())).toBe('There is no such session in this chat.');
+    expect(await clicks(ADA, button(id, output + 1))).toBe('This button belongs to no request.');
+    expect(await clicks(ADA, button(id, output, 'choice-0'))).toBe('This button belongs to no question.');
+    expect(await decisionsOf(id)).toEqual([]);
+  });
+
+  it('is decided by an id, whatever the person is called, and no name fakes a line', async () => {
+    const id = await say(GROUP, 'in fourteen @stand_in_bot', { topic: 14 });
+    const output = await asks(id);
+    for (const name of [`${ADA}`, `telegram:${ADA}`, 'link', 'api'])
+      expect(await clicks(BOB, button(id, output), GROUP, name)).toContain('You may not decide');
+    const name = 'Ada\n**Denied** by \u202eboss\u2066 [x](https://e.org)';
+    expect(await clicks(ADA, button(id, output), GROUP, name)).toBe('Approved.');
+    expect(await decisionsOf(id)).toMatchObject([
+      { actor: `telegram:${ADA}`, person: 'Ada Denied by boss x (https://e.org)' },
+    ]);
+  });
+
+  it('after its expiry is refused, and said so', async () => {
+    // ingress knows the time of the database only about. If it thinks that a request is still open, there is another.
+    const told = await eventually(async () => {
+      const id = newSessionId();
+      await worker.does(id, () => ({
+        ...{ type: 'create-session', route: 'hook', event: 'push', deliveryId: `d-${id}`, title: 't' },
+        ...{ agent: 'default', interim: 'message', input: 'x' },
+        deliver: { target: 'telegram', to: { chat_id: `${GROUP}` }, untrusted_address: false },
+        tools: {
+          policy: [{ tool: 'terminal', do: 'ask' }],
+          ...{ approvers: [], approval_expires_seconds: 0.001 },
+        },
+      }));
+      const said = await clicks(BOB, button(id, await asks(id)));
+      return said !== 'Approved.' && said;
+    });
+    expect(told).toContain('the time to decide is over');
   });
 
   it('that is approved for the session says which calls that allows, also in the event', async () => {
@@ -425,6 +470,15 @@ describe('a command', () => {
       expect(await answerText(await say(other, `/${command} ${id}`))).toContain('no session with this id');
     }
     expect(await typesOf(id)).toEqual(['session.created', 'turn.requested']);
+  });
+
+  it('/sessions lists those of this chat alone', async () => {
+    const [one, two] = [newChat(), newChat()];
+    const [first, second] = [await say(one, 'the first'), await say(two, 'the second')];
+    await viewsUpToDate(database);
+    const listed = await answerText(await say(one, '/sessions'));
+    expect(listed).toContain(first);
+    expect(listed).not.toContain(second);
   });
 
   it('/help lists all nine; an unknown one says where to look', async () => {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { freshTraceparent, type Loaded, traceparentNow } from '@angelia/sessions';
 import type { Chat } from '../chat.ts';
 import type { ChatClick, ChatMessage, ChatUpdate } from '../platform.ts';
@@ -7,6 +8,7 @@ import { isCommand, takeCommand } from './commands/commands.ts';
 import { converse } from './converse.ts';
 import { bringFiles } from './files/bring-files.ts';
 import { opensFiles } from './files/opens-files.ts';
+import { isKeepable } from './keepable.ts';
 import { mayPair, takePairing } from './pair.ts';
 import { addressedSession, isAddressed, speakTo } from './replies.ts';
 import { type Speaker, speakerOf, tellStranger } from './speakers.ts';
@@ -29,6 +31,7 @@ export async function takeUpdate(
 ): Promise<Taken> {
   if (update.kind === 'other') return ignored(update.why);
   if (update.from.bot) return ignored('a bot');
+  if (!isKeepable(update)) return ignored('an id that cannot be kept');
   if (update.kind === 'message' && mayPair(update)) {
     return takePairing(context, takingOf(chat, update, null, fence));
   }
@@ -38,9 +41,18 @@ export async function takeUpdate(
       ? tellStranger(context, takingOf(chat, update, null, fence))
       : ignored('a stranger');
   }
-  return update.kind === 'click'
-    ? takeClick(context, takingOf(chat, update, speaker, fence))
-    : takeMessage(context, takingOf(chat, update, speaker, fence));
+  if (update.kind === 'click') return takeClick(context, takingOf(chat, update, speaker, fence));
+  if (!(await isOnlyUse(context, chat, update))) return ignored('a proof that another message had');
+  return takeMessage(context, takingOf(chat, update, speaker, fence));
+}
+
+async function isOnlyUse({ sessions }: TakeContext, chat: Chat, update: ChatMessage): Promise<boolean> {
+  const { oneUse, updateId } = update;
+  if (oneUse === undefined) return true;
+  const { name } = chat.platform;
+  const key = `chat-proof:${name}:${hash('sha256', oneUse)}`;
+  const own = `${name}:${hash('sha256', updateId)}`;
+  return (await sessions.firstUnder({ key, keepSeconds: chat.keepSeconds }, own)) === own;
 }
 
 async function takeMessage(context: TakeContext, taking: Taking<ChatMessage>): Promise<Taken> {

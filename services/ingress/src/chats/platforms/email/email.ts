@@ -2,7 +2,7 @@ import type { SignedRequest } from '../../../webhooks/authenticate/scheme.ts';
 import { readPayload } from '../../../webhooks/payload/read-payload.ts';
 import type { ChatPlatform, ChatWebhook, PlatformSettings } from '../../platform.ts';
 import { type ImapTiming, imapConnection } from './imap-connection.ts';
-import { formOf, mailgunMail, verifyMailgun } from './mailgun.ts';
+import { formOf, mailgunMail, mailgunToken, verifyMailgun } from './mailgun.ts';
 import type { FormPart } from './multipart-form.ts';
 import { postmarkMail, verifyPostmark } from './postmark.ts';
 import { readMail } from './read-mail.ts';
@@ -71,7 +71,10 @@ const webhook: ChatWebhook = {
         ? mailgunMail(Array.isArray(body) ? (body as FormPart[]) : [], request.nowMs)
         : postmarkMail(body, request.nowMs);
     if (mail === null) return [{ kind: 'other', updateId: 'mail:unreadable', why: 'not a mail' }];
-    return [readMail(mail, settings)];
+    const update = readMail(mail, settings);
+    // A token of Mailgun is signed, and the mail is not.
+    const oneUse = provider?.name === 'mailgun' ? mailgunToken(body as FormPart[]) : null;
+    return [update.kind === 'message' && oneUse !== null ? { ...update, oneUse } : update];
   },
 };
 

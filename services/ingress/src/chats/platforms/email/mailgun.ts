@@ -42,6 +42,11 @@ export function formOf({ headers, body }: SignedRequest): readonly FormPart[] {
   }));
 }
 
+/** "Cache the token value locally and not honor any subsequent request with the same token." A repeat of a mail may have it. */
+export function mailgunToken(fields: readonly FormPart[]): string | null {
+  return fieldIn(fields, 'token');
+}
+
 /** Null: not a mail that Mailgun has parsed. */
 export function mailgunMail(fields: readonly FormPart[], receivedAtMs: number): InboundMail | null {
   const headers = headersIn(fieldIn(fields, 'message-headers'));

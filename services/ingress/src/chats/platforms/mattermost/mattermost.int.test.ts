@@ -184,3 +184,32 @@ describe('the set-up', () => {
     expect(setup).not.toHaveProperty('paste');
   });
 });
+
+describe('the post that an outgoing webhook is about', () => {
+  async function look(post: { id: string; userId: string }, text: string) {
+    const body = { token: OUTGOING_TOKEN, post_id: post.id, channel_id: channelId, user_id: post.userId };
+    const request = { headers: {}, body: Buffer.from(''), nowMs: Date.now(), publicUrl: null };
+    const [update] =
+      mattermost.webhook?.read({ ...body, text, trigger_word: '!ask' }, request, settingsOf()) ?? [];
+    if (update?.kind !== 'message') throw new Error('not a message');
+    return mattermost.webhook?.look?.(update, call());
+  }
+
+  it('says in which thread it stands', async () => {
+    const root = say('the root');
+    const post = platform.say({ channelId, userId, text: '!ask what is new?', rootId: root.id });
+    expect(await look(post, '!ask what is new?')).toMatchObject({
+      ...{ kind: 'message', text: 'what is new?', mentioned: true, replyTo: root.id },
+      answerTo: { channel_id: channelId, root_id: root.id },
+    });
+  });
+
+  it('starts nothing if it is our own, or nobody can read it: no loop can begin', async () => {
+    const own = platform.say({ channelId, userId: MATTERMOST_BOT.id, text: '!ask me again' });
+    expect(await look(own, '!ask me again')).toMatchObject({ kind: 'other', why: 'our own' });
+    const gone = { id: 'gone0000000000000000000000', userId };
+    expect(await look(gone, '!ask x')).toMatchObject({ kind: 'other' });
+    const other = { ...say('said by somebody else'), userId: 'user0000000000000000000002' };
+    expect(await look(other, '!ask x')).toMatchObject({ kind: 'other' });
+  });
+});

@@ -6,6 +6,7 @@ import type { ChatPlatform, PlatformCall, PlatformSettings, SetupWanted } from '
 import { CallRefused, fetchBytes } from '../call-json.ts';
 import { apiUrl, authorization, callMattermost } from './api.ts';
 import { runWebSocket } from './connection.ts';
+import { lookAtPost } from './look-at-post.ts';
 import { kindOf, readRequest } from './updates.ts';
 
 const TRIGGER = 'angelia';
@@ -21,6 +22,7 @@ export const mattermost: ChatPlatform = {
     besideConnection: true,
     verify,
     read: (body) => [readRequest(body)],
+    look: lookAtPost,
     // Only whoever clicked sees this.
     answer: (_updates, _body, [told] = []) => ({
       status: 200,
