@@ -10,7 +10,7 @@ import { opensFiles } from './files/opens-files.ts';
 import { mayPair, takePairing } from './pair.ts';
 import { addressedSession, isAddressed, speakTo } from './replies.ts';
 import { type Speaker, speakerOf, tellStranger } from './speakers.ts';
-import { type Fence, ignored, type TakeContext, type Taken, type Taking } from './take-context.ts';
+import { type Fence, ignored, STRANGER, type TakeContext, type Taken, type Taking } from './take-context.ts';
 
 /**
  * What an update of a chat does: who may speak, then command, click, reply or conversation. Whatever it starts is appended
@@ -36,7 +36,7 @@ export async function takeUpdate(
   if (speaker === null) {
     return update.kind === 'message'
       ? tellStranger(context, takingOf(chat, update, null, fence))
-      : ignored('a stranger');
+      : ignored(STRANGER);
   }
   return update.kind === 'click'
     ? takeClick(context, takingOf(chat, update, speaker, fence))
