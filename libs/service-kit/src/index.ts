@@ -8,6 +8,7 @@ export { type CallbackLinks, type CallName, callbackLinks } from './links/callba
 export { signedLinks } from './links/signed-links.ts';
 export { createLogger, type Logger } from './logs/logger.ts';
 export {
+  type ChatUpdateOutcome,
   failureCodes,
   metrics,
   UNKNOWN_ROUTE,

@@ -47,6 +47,21 @@ export const webhookOutcomes = [
 ] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
+/** `refused`: told so, such as a second click. `ignored`: not said to us. `failed`: the platform sends it again. */
+export const chatUpdateOutcomes = [
+  'turn',
+  'answer',
+  'decision',
+  'command',
+  'refused',
+  'known',
+  'ignored',
+  'stranger',
+  'unauthorized',
+  'failed',
+] as const;
+export type ChatUpdateOutcome = (typeof chatUpdateOutcomes)[number];
+
 /** Codes of run.failed: of the runner (the compiler checks its failures.ts against these) and of expiry (libs/session). */
 export const failureCodes = [
   'models_failed',
@@ -127,6 +142,29 @@ export const metrics = {
     unit: 's',
     labels: {},
     bounds: REQUESTS,
+    from: ['ingress'],
+  }),
+
+  chatUpdates: new Counter({
+    name: 'angelia_chat_updates_total',
+    help: 'Updates of chats. `known`: a repeat. `stranger`: may not speak. `unauthorized`: not signed. `failed`: it comes again.',
+    unit: '1',
+    labels: { platform: target, outcome: listed(...chatUpdateOutcomes) },
+    from: ['ingress'],
+  }),
+  chatUpdateSeconds: new Histogram({
+    name: 'angelia_chat_update_seconds',
+    help: 'From an update of a chat to its commit, with its files and what came before it in the chat. Discord waits 3 s.',
+    unit: 's',
+    labels: { platform: target },
+    bounds: REQUESTS,
+    from: ['ingress'],
+  }),
+  chatDown: new Gauge({
+    name: 'angelia_chat_down',
+    help: '1 while this ingress leads the connection to the platform and has none. `angelia chat list` says why.',
+    unit: '{state}',
+    labels: { platform: target },
     from: ['ingress'],
   }),
 

@@ -14,6 +14,7 @@ export function startSeriesAtZero(config: Config, service: ServiceName): void {
     for (const route of routes)
       for (const outcome of ['accepted', 'rate_limited', 'unavailable', 'crowded_out', 'error'] as const)
         metrics.webhooks.add({ route, outcome }, 0);
+    for (const { platform } of Object.values(config.chats)) metrics.chatDown.set({ platform }, 0);
     for (const [route, { on_missing }] of Object.entries(config.routes))
       metrics.placeholdersMissing.add({ route, on_missing }, 0);
   }

@@ -1,5 +1,6 @@
 import { buttonData } from '@angelia/chats';
 import { sessionId } from '@angelia/contracts';
+import { metrics } from '@angelia/service-kit';
 import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiCall } from '../../testing/api-call.ts';
@@ -46,6 +47,10 @@ const offsetEvents = async ({ log }: TestIngress) => {
 };
 const connectionOf = async (ingress: TestIngress) =>
   ((await apiCall(ingress, '/v1/chats')).body.items as { connection: object }[])[0]?.connection;
+
+const down = () => [...metrics.chatDown.series].find(({ labels }) => labels[0] === 'telegram')?.value;
+const turns = () =>
+  [...metrics.chatUpdates.series].find(({ labels }) => labels.join() === 'telegram,turn')?.value ?? 0;
 
 describe('a connection from inside', () => {
   it('takes updates, and the offset is in the append of what the last one started', async () => {
@@ -106,8 +111,12 @@ describe('a connection from inside', () => {
       return connection.error !== null && connection;
     });
     expect(status).toMatchObject({ connected: false, error: expect.stringContaining('webhook is active') });
+    expect(down()).toBe(1);
+    const before = turns();
     await telegram.inbox.call('deleteWebhook', {});
     await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 33, text: 'hello' }));
+    expect(down()).toBe(0);
+    await eventually(() => turns() === before + 1);
   });
 
   it('follows the config: a disabled chat is left, an enabled one connected', async () => {

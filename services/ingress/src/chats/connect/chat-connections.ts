@@ -3,7 +3,7 @@ import type { RunningConfig } from '@angelia/config';
 import { isPermanent } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import { type Leading, lead } from '@angelia/event-log/leading';
-import { CONFIG, EVENT_LOG, LOGGER, type Logger } from '@angelia/service-kit';
+import { CONFIG, EVENT_LOG, LOGGER, type Logger, metrics } from '@angelia/service-kit';
 import { Superseded } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
@@ -103,6 +103,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
   async #stayConnected(chat: Chat, signal: AbortSignal): Promise<void> {
     const { connection } = chat.platform;
     if (connection === undefined) return;
+    const tellDown = (down: 0 | 1) => metrics.chatDown.set({ platform: chat.platform.name }, down);
     for (let failures = 0; !signal.aborted; ) {
       const state = { connected: false, error: null as string | null };
       this.#status.set(chat.name, state);
@@ -111,12 +112,14 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
           state.connected = true;
           state.error = null;
           failures = 0;
+          tellDown(0);
         });
       } catch (error) {
         state.connected = false;
         if (signal.aborted || error instanceof Superseded) break;
         state.error = error instanceof Error ? error.message : String(error);
         failures += 1;
+        tellDown(1);
         this.logger.warn(
           { chat: chat.name, err: error },
           'the connection of a chat broke; will connect again',
@@ -126,6 +129,8 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
       }
     }
     this.#status.delete(chat.name);
+    // Whoever leads now says how it is.
+    tellDown(0);
   }
 
   async #connect(

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { metrics } from '@angelia/service-kit';
 import { Refusal } from '../../http/refusal.ts';
 import { COMMIT_TIMEOUT_MS, withCommitTimeout } from '../../webhooks/accept/commit-limits.ts';
 import type { Handshake, SignedRequest } from '../../webhooks/authenticate/scheme.ts';
@@ -68,6 +69,7 @@ export async function receiveUpdate(
     publicUrl: chat.publicUrl === null ? null : chat.publicUrl + request.url,
   };
   if (!webhook.verify(signed, chat.settings)) {
+    metrics.chatUpdates.add({ platform: chat.platform.name, outcome: 'unauthorized' });
     throw new Refusal(
       401,
       'unauthorized',

@@ -1,5 +1,7 @@
+import { type ChatUpdateOutcome, metrics } from '@angelia/service-kit';
 import type { Chat } from '../chat.ts';
 import type { ChatUpdate } from '../platform.ts';
+import { STRANGER, type Taken } from './take-context.ts';
 
 /**
  * Updates of one chat are taken one after the other, in the order in which they came in: a platform may open many connections
@@ -9,7 +11,22 @@ import type { ChatUpdate } from '../platform.ts';
 export class InOrder {
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  take<T>({ name }: Chat, update: ChatUpdate, take: () => Promise<T>): Promise<T> {
+  take(chat: Chat, update: ChatUpdate, take: () => Promise<Taken>): Promise<Taken> {
+    const startedAt = performance.now();
+    const taken = this.#inTurn(chat, update, take);
+    const count = (outcome: ChatUpdateOutcome) => {
+      const platform = chat.platform.name;
+      metrics.chatUpdates.add({ platform, outcome });
+      metrics.chatUpdateSeconds.observe({ platform }, (performance.now() - startedAt) / 1000);
+    };
+    taken.then(
+      ({ outcome, why }) => count(why === STRANGER ? 'stranger' : outcome),
+      () => count('failed'),
+    );
+    return taken;
+  }
+
+  #inTurn({ name }: Chat, update: ChatUpdate, take: () => Promise<Taken>): Promise<Taken> {
     if (update.kind === 'other') return take();
     const key = JSON.stringify([name, update.place.chat]);
     const before = this.#tails.get(key);

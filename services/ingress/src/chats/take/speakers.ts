@@ -3,7 +3,7 @@ import type { Chat } from '../chat.ts';
 import type { Pairings } from '../pairing/pairings.ts';
 import type { ChatClick, ChatMessage } from '../platform.ts';
 import { commitAnswer } from './answer.ts';
-import { ignored, type TakeContext, type Taken, type TakingMessage } from './take-context.ts';
+import { ignored, STRANGER, type TakeContext, type Taken, type TakingMessage } from './take-context.ts';
 
 export interface Speaker {
   /** Under which they were paired; null: the config lets them in. */
@@ -37,9 +37,9 @@ const A_DAY_SECONDS = 86_400;
  */
 export async function tellStranger(context: TakeContext, taking: TakingMessage): Promise<Taken> {
   const { chat, update } = taking;
-  if (chat.strangerReply === null || !(update.direct || update.mentioned)) return ignored('a stranger');
+  if (chat.strangerReply === null || !(update.direct || update.mentioned)) return ignored(STRANGER);
   const stranger = hash('sha256', JSON.stringify([chat.name, update.place.chat, update.from.id]));
-  if (context.told.has(stranger)) return ignored('a stranger');
+  if (context.told.has(stranger)) return ignored(STRANGER);
   const key = { key: `chat-stranger:${chat.platform.name}:${stranger}`, keepSeconds: A_DAY_SECONDS };
   const told = await commitAnswer(
     context,
@@ -47,5 +47,5 @@ export async function tellStranger(context: TakeContext, taking: TakingMessage):
     { text: chat.strangerReply, title: 'A stranger', event: 'stranger' },
   );
   context.told.add(stranger);
-  return told.outcome === 'known' ? ignored('a stranger') : { ...told, outcome: 'refused' };
+  return told.outcome === 'known' ? ignored(STRANGER) : { ...told, outcome: 'refused' };
 }

@@ -48,6 +48,9 @@ export type TakingClick = Taking<ChatClick>;
 /** The offset of a led connection, appended with the last update of its batch. */
 export type Fence = StreamAppend;
 
+/** Why nothing happened, for metrics: somebody who may not speak. */
+export const STRANGER = 'a stranger';
+
 export function ignored(why: string): Taken {
   return { outcome: 'ignored', why };
 }

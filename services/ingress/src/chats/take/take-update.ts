@@ -12,7 +12,7 @@ import { isKeepable } from './keepable.ts';
 import { mayPair, takePairing } from './pair.ts';
 import { addressedSession, isAddressed, speakTo } from './replies.ts';
 import { type Speaker, speakerOf, tellStranger } from './speakers.ts';
-import { type Fence, ignored, type TakeContext, type Taken, type Taking } from './take-context.ts';
+import { type Fence, ignored, STRANGER, type TakeContext, type Taken, type Taking } from './take-context.ts';
 
 /**
  * What an update of a chat does: who may speak, then command, click, reply or conversation. Whatever it starts is appended
@@ -39,7 +39,7 @@ export async function takeUpdate(
   if (speaker === null) {
     return update.kind === 'message'
       ? tellStranger(context, takingOf(chat, update, null, fence))
-      : ignored('a stranger');
+      : ignored(STRANGER);
   }
   if (update.kind === 'click') return takeClick(context, takingOf(chat, update, speaker, fence));
   if (!(await isOnlyUse(context, chat, update))) return ignored('a proof that another message had');
