@@ -9,8 +9,10 @@ import {
   say,
   startModelServer,
   startSink,
+  startTelegram,
   startTestStack,
   TEST_SINK_SECRET,
+  type TelegramStandIn,
   type TestStack,
   testConfig,
   testRoute,
@@ -22,7 +24,10 @@ import { PROMETHEUS_CONTENT_TYPE } from './prometheus-text.ts';
 // What Prometheus sees of a running stack without OTLP: every declared metric, from the services that declare it, and
 // nothing of the content of a session.
 
+const BOT_TOKEN = '4711:test-bot-token';
+
 let sink: Sink;
+let telegram: TelegramStandIn;
 let model: ModelServer;
 let stack: TestStack;
 let sessionId: string;
@@ -30,7 +35,11 @@ let sessionId: string;
 let byService: Readonly<Record<string, Sample[]>>;
 
 beforeAll(async () => {
-  [sink, model] = await Promise.all([startSink({ secret: TEST_SINK_SECRET }), startModelServer()]);
+  [sink, model, telegram] = await Promise.all([
+    startSink({ secret: TEST_SINK_SECRET }),
+    startModelServer(),
+    startTelegram({ token: BOT_TOKEN }),
+  ]);
   stack = await startTestStack({
     config: testConfig({
       sinkUrl: sink.url,
@@ -44,6 +53,12 @@ beforeAll(async () => {
         asks: testRoute(sink.url, { tools: { policy: [{ tool: 'terminal', do: 'ask' }] } }),
       },
       agent: { toolsets: ['terminal'], fallback_models: ['spare'] },
+      targets: { telegram: { bot_token: BOT_TOKEN, api_base: telegram.url } },
+      extra: {
+        chats: {
+          home: { platform: 'telegram', receive: 'connection', speakers: { users: ['1'] }, agent: 'default' },
+        },
+      },
     }),
   });
   // A call that a person denies.
@@ -68,6 +83,10 @@ beforeAll(async () => {
   expect((await stack.post({ body: { text: 'a private sentence' }, deliveryId })).status).toBe(200);
   expect((await stack.post({ body: { text: 'x' }, secret: 'wrong' })).status).toBe(401);
   for (let n = 0; n < 20; n += 1) await stack.post({ route: `scan-${n}`, body: {} });
+  telegram.inbox.say({ chat: 2, from: { id: 2 }, text: 'a private word of a stranger' });
+  await eventually(async () => sum(await everywhere(), 'angelia_chat_updates_total') === 1, {
+    describe: 'the update of the chat counted',
+  });
   // The projection may be a moment behind.
   await eventually(async () => sum(await everywhere(), 'angelia_time_to_delivered_seconds_count') === 2, {
     describe: 'the deliveries counted',
@@ -79,7 +98,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stack?.stop();
-  await Promise.all([sink?.stop(), model?.stop()]);
+  await Promise.all([sink?.stop(), model?.stop(), telegram?.stop()]);
 });
 
 interface Sample {
@@ -134,6 +153,9 @@ describe('/metrics', () => {
     expect(counted('angelia_webhooks_total', 'route="hook"', 'outcome="duplicate"')).toBe(1);
     expect(counted('angelia_webhooks_total', 'outcome="unauthorized"')).toBe(1);
     expect(counted('angelia_webhooks_total', 'route="(unknown)"', 'outcome="unknown_route"')).toBe(20);
+    expect(counted('angelia_chat_updates_total', 'platform="telegram"', 'outcome="stranger"')).toBe(1);
+    expect(counted('angelia_chat_update_seconds_count', 'platform="telegram"')).toBe(1);
+    expect(counted('angelia_chat_down', 'platform="telegram"')).toBe(0);
     expect(counted('angelia_time_to_start_seconds_count', 'route="hook"')).toBe(1);
     expect(counted('angelia_time_to_first_status_seconds_count', 'route="hook"')).toBe(1);
     expect(counted('angelia_time_to_final_seconds_count', 'route="hook"')).toBe(1);
