@@ -103,6 +103,15 @@ describe('a test in the browser', () => {
     await expect(visiting(inline)).resolves.toBeUndefined();
   });
 
+  it('fails at once if the page broke, and does not wait for what it may never show', async () => {
+    const waiting = browser.visit(async (page) => {
+      await page.goto(site.url);
+      await page.evaluate("console.error('broken')");
+      await page.getByText('never shown').waitFor({ timeout: 0 });
+    });
+    await expect(waiting).rejects.toThrow('console error: broken');
+  });
+
   it('passes if it expects the problem, and only that one', async () => {
     const both = "console.error('expected'); console.error('not so')";
     await visiting("console.error('expected')", { expected: [/expected/] });

@@ -23,7 +23,8 @@ export interface TestBrowser {
   readonly pid: number;
   /**
    * Runs a test in a context of its own: cookies, storage and cache are empty. It fails if the page does what no page of ours
-   * may do: log an error, throw, break its Content-Security-Policy, or ask anything but loopback.
+   * may do: log an error, throw, break its Content-Security-Policy, or ask anything but loopback. It fails at once: a page
+   * that broke may never show what the test waits for.
    */
   visit(body: (page: Page) => Promise<void>, options?: VisitOptions): Promise<void>;
   /** Ends every process of the browser, also if it hangs. */
@@ -70,11 +71,17 @@ export async function startTestBrowser(say: (line: string) => void = () => {}): 
       async visit(body, { expected = [], ...options } = {}) {
         const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options });
         context.setDefaultTimeout(WAIT_MS);
-        const problems = await problemsOf(context, expected);
+        const problems: string[] = [];
+        const broke = Promise.withResolvers<void>();
+        await watchFor(context, (problem) => {
+          if (expected.some((pattern) => pattern.test(problem))) return;
+          problems.push(problem);
+          broke.resolve();
+        });
         const page = await context.newPage();
         let failure: unknown;
         try {
-          await body(page);
+          await Promise.race([body(page), broke.promise]);
         } catch (error) {
           failure = error ?? new Error('the test threw nothing');
         }
@@ -97,12 +104,8 @@ export async function startTestBrowser(say: (line: string) => void = () => {}): 
 /** Name of a function in every page. */
 const REPORT = 'angeliaReportsViolation';
 
-/** Collects what no page may do, for all pages of the context. */
-async function problemsOf(context: BrowserContext, expected: readonly RegExp[]): Promise<string[]> {
-  const problems: string[] = [];
-  const note = (problem: string) => {
-    if (!expected.some((pattern) => pattern.test(problem))) problems.push(problem);
-  };
+/** Notes what no page may do, for all pages of the context. */
+async function watchFor(context: BrowserContext, note: (problem: string) => void): Promise<void> {
   context.on('console', (message) => {
     const { url } = message.location();
     if (message.type() === 'error') note(`console error: ${message.text()} (${url})`);
@@ -123,7 +126,6 @@ async function problemsOf(context: BrowserContext, expected: readonly RegExp[]):
       ${REPORT}(event.effectiveDirective + ' ' + event.blockedURI);
     });`,
   });
-  return problems;
 }
 
 /** What the browser showed when the test failed. */
