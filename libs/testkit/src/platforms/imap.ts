@@ -17,6 +17,8 @@ export interface ImapStandIn {
   readonly commands: readonly string[];
   /** How many connections wait in IDLE now. */
   idling(): number;
+  /** How many connections are open. */
+  open(): number;
   /** A mail arrives. Whoever waits in IDLE is told. Returns its UID. */
   add(raw: string): number;
   delete(uid: number): void;
@@ -37,6 +39,8 @@ interface ImapOptions {
   readonly idle?: boolean;
   /** `LOGIN` only, without AUTH=PLAIN. */
   readonly plain?: boolean;
+  /** Called before the server answers a command. */
+  readonly onCommand?: (command: string) => void;
 }
 
 /** A real IMAP server for one mailbox, INBOX: the subset that reading needs. Everything else is refused with BAD. */
@@ -113,6 +117,7 @@ export async function startImap(options: ImapOptions): Promise<ImapStandIn> {
         return;
       }
       const command = name.toUpperCase();
+      options.onCommand?.(command);
       commands.push(command === 'LOGIN' ? command : line.slice(tag.length + 1));
       switch (command) {
         case 'CAPABILITY':
@@ -279,6 +284,7 @@ export async function startImap(options: ImapOptions): Promise<ImapStandIn> {
     port: (server.address() as AddressInfo).port,
     problems,
     commands,
+    open: () => connections.size,
     idling: () => [...connections].filter(({ idleTag }) => idleTag !== null).length,
     add(raw) {
       const uid = nextUid;

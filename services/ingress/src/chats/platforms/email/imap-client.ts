@@ -41,8 +41,8 @@ export class ImapClient {
   #capabilities: ReadonlySet<string> = new Set();
   #failure: Error | null = null;
   #wake: (() => void) | null = null;
-  /** In IDLE the server takes nothing but DONE. Between the command and the server's `+` it takes nothing at all. */
-  #idling: 'no' | 'asked' | 'yes' = 'no';
+  /** In IDLE the server takes nothing but DONE. Before its `+`, in a login and before TLS, no command is to be sent. */
+  #takes: 'commands' | 'done' | 'nothing' = 'commands';
   /** The mailbox has changed since somebody last asked. */
   #changed = false;
 
@@ -128,20 +128,20 @@ export class ImapClient {
   /** Waits until the mailbox has something new, or the time is over. @throws if the connection broke */
   async idle(ms: number): Promise<void> {
     if (this.#changed) return;
-    this.#idling = 'asked';
+    this.#takes = 'nothing';
     const tag = this.#send('IDLE');
     const first = await this.#until(
       ({ line }) => line.startsWith('+') || line.startsWith(`${tag} `),
       ANSWER_MS,
     );
-    this.#idling = first.line.startsWith('+') ? 'yes' : 'no';
-    if (this.#idling === 'no') throw new ImapError('the server refused IDLE');
+    this.#takes = first.line.startsWith('+') ? 'done' : 'commands';
+    if (this.#takes === 'commands') throw new ImapError('the server refused IDLE');
     const deadline = Date.now() + ms;
     while (!this.#changed && Date.now() < deadline) {
       if ((await this.#next(deadline - Date.now())) === null) break;
     }
     this.#socket.write('DONE\r\n');
-    this.#idling = 'no';
+    this.#takes = 'commands';
     await this.#finished(tag, 'IDLE');
   }
 
@@ -157,8 +157,8 @@ export class ImapClient {
   /** Politely, if the server still listens. */
   close(): void {
     if (this.#failure === null && this.#socket.writable) {
-      if (this.#idling === 'asked') this.#socket.end();
-      else this.#socket.end(`${this.#idling === 'yes' ? 'DONE\r\n' : ''}zz LOGOUT\r\n`);
+      if (this.#takes === 'nothing') this.#socket.end();
+      else this.#socket.end(`${this.#takes === 'done' ? 'DONE\r\n' : ''}zz LOGOUT\r\n`);
     }
     this.#fail(new ImapError('the connection was closed'));
     this.#socket.destroySoon();
@@ -169,10 +169,12 @@ export class ImapClient {
     if (!/^\* OK\b/i.test(greeting.line))
       throw new ImapError('the server did not greet us, or needs no login');
     if (this.#server.security === 'starttls') {
+      this.#takes = 'nothing';
       await this.#command('STARTTLS');
       // Whatever came before TLS may have been put there by somebody in between.
       if (this.#buffered.length > 0) throw new ImapError('the server said something before TLS began');
       await this.#startTls();
+      this.#takes = 'commands';
     }
     await this.#readCapabilities();
     await this.#login();
@@ -208,6 +210,7 @@ export class ImapClient {
   async #login(): Promise<void> {
     const { user, password } = this.#server;
     if (this.#capabilities.has('AUTH=PLAIN')) {
+      this.#takes = 'nothing';
       const tag = this.#send('AUTHENTICATE PLAIN');
       const asked = await this.#until(
         ({ line }) => line.startsWith('+') || line.startsWith(`${tag} `),
@@ -217,6 +220,7 @@ export class ImapClient {
         throw new ImapError(`the server refused to log in: ${saidIn(asked.line)}`);
       this.#socket.write(`${Buffer.from(`\0${user}\0${password}`).toString('base64')}\r\n`);
       await this.#finished(tag, 'AUTHENTICATE');
+      this.#takes = 'commands';
       return;
     }
     if (this.#capabilities.has('LOGINDISABLED')) throw new ImapError('the server offers no way to log in');

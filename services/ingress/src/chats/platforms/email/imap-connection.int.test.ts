@@ -98,6 +98,27 @@ describe('a mailbox', () => {
     },
   );
 
+  // `afterEach` sees that the server was told nothing wrong.
+  it.each(['STARTTLS', 'CAPABILITY', 'AUTHENTICATE', 'EXAMINE', 'IDLE'])(
+    'is left properly in the middle of %s',
+    async (at) => {
+      const asked = Promise.withResolvers<void>();
+      const connections: ReturnType<typeof follow>[] = [];
+      const server = await mailbox({
+        tls: 'starttls',
+        onCommand: (command) => {
+          if (command !== at) return;
+          connections[0]?.stop();
+          asked.resolve();
+        },
+      });
+      connections.push(follow(server, null, { security: 'starttls' }));
+      await asked.promise;
+      await connections[0]?.ended;
+      await eventually(() => server.open() === 0);
+    },
+  );
+
   it('brings after a break what came meanwhile, in order, and nothing twice', async () => {
     const server = await mailbox();
     const first = follow(server, null);
