@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -78,7 +78,9 @@ function edit(file: string, from: string, to: string): void {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
   expect(text).toContain(from);
-  writeFileSync(path, text.replace(from, to));
+  // As most editors save: the file is another one afterwards.
+  writeFileSync(`${path}.saving`, text.replace(from, to));
+  renameSync(`${path}.saving`, path);
 }
 
 const ingress = (): string => /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0] ?? '';

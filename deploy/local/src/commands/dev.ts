@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from 'node:fs';
+import { once } from 'node:events';
 import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildConsole, ConsoleBuildError } from '@angelia/console/build';
@@ -49,23 +49,30 @@ export async function runDev(args: readonly string[]): Promise<number> {
 
 /** Returns the function that ends it. */
 async function followSources(stack: Stack, bundler: Bundler, first: Built): Promise<() => void> {
-  const watchers: FSWatcher[] = [];
   let timer: NodeJS.Timeout | undefined;
   let current = Promise.resolve(first);
-  for await (const directory of glob('{libs,services}/*/src', { cwd: repositoryRoot })) {
-    const watcher = watch(join(repositoryRoot, directory), { recursive: true }, () => {
+  const directories: string[] = [];
+  for await (const directory of glob('{libs,services}/*/src', { cwd: repositoryRoot }))
+    directories.push(join(repositoryRoot, directory));
+  // Node's own recursive watch loses a file on Linux once an editor has saved it by renaming. Loaded here: only `dev` needs it.
+  const { watch } = await import('chokidar');
+  const watcher = watch(directories, { ignoreInitial: true });
+  const ready = once(watcher, 'ready');
+  watcher
+    .on('all', () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         current = current.then((running) => update(stack, bundler, running));
       }, SAME_SAVE_MS);
-    });
-    watcher.on('error', (error) => say(`${directory} is no longer watched: ${error.message}`));
-    watchers.push(watcher);
-  }
+    })
+    .on('error', (error) =>
+      say(`sources are no longer watched: ${error instanceof Error ? error.message : String(error)}`),
+    );
+  await ready;
   say('watching the sources: a saved file restarts the services that use it');
   return () => {
     clearTimeout(timer);
-    for (const watcher of watchers) watcher.close();
+    void watcher.close();
   };
 }
 
