@@ -1,3 +1,4 @@
+import { onTicks } from '@angelia/waiting';
 import { Connection, type LiveConnection } from './connect/connection.ts';
 import { consumerLag } from './consume/consumer-lag.ts';
 import { DurableConsumption } from './consume/consumption.ts';
@@ -36,7 +37,7 @@ class JetStreamBus implements Bus {
   readonly #watch: RecreationWatch;
   readonly #consumptions = new Set<DurableConsumption>();
   readonly #onRecreated = new Set<() => void>();
-  #checks: NodeJS.Timeout | undefined;
+  #endChecks: (() => void) | null = null;
   #closed: Promise<void> | null = null;
 
   constructor(options: BusOptions) {
@@ -119,14 +120,14 @@ class JetStreamBus implements Bus {
       onStopped: (stopped) => {
         this.#consumptions.delete(stopped);
         if (this.#consumptions.size > 0) return;
-        clearInterval(this.#checks);
-        this.#checks = undefined;
+        this.#endChecks?.();
+        this.#endChecks = null;
       },
     });
     this.#consumptions.add(consumption);
-    this.#checks ??= setInterval(() => {
+    this.#endChecks ??= onTicks(CHECK_EVERY_MS, () => {
       for (const one of this.#consumptions) one.check();
-    }, CHECK_EVERY_MS);
+    });
     return consumption;
   }
 

@@ -98,7 +98,6 @@ export class Runner {
       seconds: timing.lease_seconds,
       logger,
     });
-    this.#leases.start();
     this.#follower = new StreamFollower(options);
     this.#circuits = new ModelCircuits({
       schedules: retrySchedules(config.current),

@@ -1,5 +1,5 @@
 import type { Owner } from '@angelia/contracts';
-import { pause } from '@angelia/waiting';
+import { pause, untilTick } from '@angelia/waiting';
 import { sql } from 'kysely';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { milliseconds, type PreparedQuery, prepare, queries } from '../connection/query-builder.ts';
@@ -150,7 +150,7 @@ export async function runAgenda(options: AgendaOptions): Promise<void> {
       if (!failing) log.logger.warn({ err: messageOf(error) }, 'agenda failed; will try again');
       failing = true;
     }
-    await pause(PASS_MS, signal);
+    await pause(untilTick(PASS_MS), signal);
   }
 }
 

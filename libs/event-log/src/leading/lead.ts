@@ -1,4 +1,4 @@
-import { pause } from '@angelia/waiting';
+import { pause, untilTick } from '@angelia/waiting';
 import type { ConnectionPool, Row, Statement } from '../connection/connection-pool.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import type { EventLog } from '../event-log.ts';
@@ -109,9 +109,6 @@ function questionsTo(pool: ConnectionPool): LeadQuestions {
   questionsOf.set(pool, made);
   return made;
 }
-
-/** Time until the next tick of this period. All loops of this process with the same period share the ticks. */
-const untilTick = (periodMs: number): number => periodMs - (performance.now() % periodMs);
 
 /**
  * following -> the lead is free or expired: take it, with the next epoch -> leading -> renewed every second, until

@@ -1,4 +1,4 @@
-import { pause, type WakeUp } from '@angelia/waiting';
+import { pause, untilTick, type WakeUp } from '@angelia/waiting';
 import { messageOf } from '../connection/postgres-errors.ts';
 import { prepare, queries } from '../connection/query-builder.ts';
 import { VIEWS_VERSION } from '../connection/schema.ts';
@@ -108,7 +108,7 @@ export async function runProjection(options: ProjectionOptions): Promise<void> {
       const page = await gather(log.tail, place.cursor);
       backoff = 0;
       if (page.events.length === 0) {
-        const woken = await wake.wait(pollMs, signal);
+        const woken = await wake.wait(untilTick(pollMs), signal);
         pollMs = woken ? POLL_MS : Math.min(pollMs * 2, IDLE_POLL_MS);
         if (woken) await pause(GATHER_MS, signal);
         continue;

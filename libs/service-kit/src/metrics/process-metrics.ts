@@ -1,24 +1,17 @@
 import type { LogStatus } from '@angelia/event-log';
+import { onTicks } from '@angelia/waiting';
 import type { Health } from '../health/health.ts';
 import { metrics } from './catalogue.ts';
 
 /**
  * A stall that matters is about as long: a lease is renewed every 5 s. More samples would wake an idle service
- * more often: four a second were four of its 10 to 15 wake-ups.
+ * more often: four a second were four of its 10 to 15 wake-ups. On a tick, it wakes for other reasons, too.
  */
 const SAMPLE_MS = 1_000;
 
 /** Measures how late a timer is. Returns a function that ends it. */
-export function watchEventLoop(): () => void {
-  let due = performance.now() + SAMPLE_MS;
-  const timer = setInterval(() => {
-    const now = performance.now();
-    metrics.loopDelay.observe({}, Math.max(0, now - due) / 1000);
-    due = now + SAMPLE_MS;
-  }, SAMPLE_MS);
-  timer.unref();
-  return () => clearInterval(timer);
-}
+export const watchEventLoop = (): (() => void) =>
+  onTicks(SAMPLE_MS, (lateMs) => metrics.loopDelay.observe({}, lateMs / 1000));
 
 export function readProcess(): void {
   const { user, system } = process.cpuUsage();

@@ -1,4 +1,4 @@
-import { pause } from '@angelia/waiting';
+import { pause, untilTick } from '@angelia/waiting';
 import { VERSION } from '../version.ts';
 import type { ServiceRuntime } from './runtime.ts';
 
@@ -22,7 +22,7 @@ export function announcePresence({
         // The service has its own checks of Postgres, which say this louder.
         logger.debug({ err: error }, 'presence not announced; will try again');
       }
-      await pause(ANNOUNCE_MS, stopping.signal);
+      await pause(untilTick(ANNOUNCE_MS), stopping.signal);
     }
   })();
   return {

@@ -53,11 +53,6 @@ export class RunLeases {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  start(): void {
-    this.#timer ??= setInterval(() => this.check(), (this.#options.seconds * 1000) / CHECKS_PER_LEASE);
-    this.#timer.unref();
-  }
-
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -67,6 +62,11 @@ export class RunLeases {
   hold(resource: string, since: number, onLost: (loss: LeaseLoss) => void): HeldLease {
     const holding: Holding = { since, onLost };
     this.#held.set(resource, holding);
+    // Only while there is a lease: a runner at rest need not wake up for none.
+    this.#timer ??= setInterval(
+      () => this.check(),
+      (this.#options.seconds * 1000) / CHECKS_PER_LEASE,
+    ).unref();
     const isHeld = () => this.#held.get(resource) === holding;
     const inTime = () => this.#inTime(holding);
     return {
@@ -88,6 +88,7 @@ export class RunLeases {
       if (!this.#inTime(holding)) this.#lose(resource, holding, 'not_renewed');
     }
     this.#checks += 1;
+    if (this.#held.size === 0) this.stop();
     if (this.#checks % CHECKS_PER_RENEWAL === 0 && !this.#renewing && this.#held.size > 0) void this.#renew();
   }
 
