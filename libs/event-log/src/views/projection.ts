@@ -33,7 +33,7 @@ const MOST_EVENTS = 4 * PAGE;
  * process that died before its ping, or committed while NATS was away, wait this long for their place in the lists.
  */
 const POLL_MS = 250;
-const IDLE_POLL_MS = 2_000;
+const IDLE_POLL_MS = 4_000;
 /**
  * Events of one session come in bursts: a short wait turns many writes of its row into one. Lists are behind by that
  * much. What must be current is folded from the stream.
@@ -50,7 +50,7 @@ const PAUSE_PER_WORK = 9;
 /** Lists are behind by at most this much and the time of one write. */
 const LONGEST_SPACING_MS = 800;
 /** Between two checks for sessions to project again. */
-const REPLAY_MS = 2_000;
+const REPLAY_MS = 4_000;
 const FIRST_BACKOFF_MS = 50;
 const LAST_BACKOFF_MS = 2_000;
 

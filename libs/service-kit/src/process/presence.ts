@@ -2,9 +2,9 @@ import { pause, untilTick } from '@angelia/waiting';
 import { VERSION } from '../version.ts';
 import type { ServiceRuntime } from './runtime.ts';
 
-const ANNOUNCE_MS = 5_000;
+const ANNOUNCE_MS = 10_000;
 /** Three announcements may fail, as during a restart of Postgres, before it counts as lost. */
-const SEEN_SECONDS = 20;
+const SEEN_SECONDS = 35;
 
 /** Says every few seconds that this replica is there, for `GET /v1/system`. Nothing depends on it. */
 export function announcePresence({
