@@ -1,5 +1,5 @@
 import { type SlackSocketMode, startSocketMode } from './slack-socket-mode.ts';
-import { SLACK_BOT, SLACK_TEAM } from './slack-updates.ts';
+import { SLACK_BOT, SLACK_TEAM, slackTs } from './slack-updates.ts';
 import {
   Malformed,
   type PlatformAnswer,
@@ -117,7 +117,6 @@ export async function startSlack(options: {
     options.appToken === undefined ? null : await startSocketMode((what) => problems.push(what));
   let blocksRefused = false;
   let historyError: string | null = null;
-  let made = 0;
   const ok = (body: Record<string, unknown>): PlatformAnswer => ({
     status: 200,
     body: { ok: true, ...body },
@@ -129,9 +128,7 @@ export async function startSlack(options: {
   const invalid = (what: string) =>
     new Malformed(what, no('invalid_arguments', { response_metadata: { messages: [`[ERROR] ${what}`] } }));
   const add = (message: Omit<SlackMessage, 'ts' | 'edits'>): SlackMessage => {
-    made += 1;
-    const ts = `${Math.floor(Date.now() / 1000)}.${String(made).padStart(6, '0')}`;
-    const one = { ...message, ts, edits: 0 };
+    const one = { ...message, ts: slackTs(), edits: 0 };
     messages.push(one);
     return one;
   };

@@ -23,8 +23,12 @@ export async function readMissed(context: ConnectionContext, since: string): Pro
   try {
     for await (const [ts, update] of missedMessages(context, since)) found.set(ts, update);
   } catch (error) {
-    if (!(error instanceof SlackRefused || error instanceof CallRefused || error instanceof TooMuch))
-      throw error;
+    const isForGood =
+      error instanceof SlackRefused ||
+      error instanceof TooMuch ||
+      // Such as 429: asking for all of it again soon would be refused again.
+      (error instanceof CallRefused && error.status < 500);
+    if (!isForGood) throw error;
     context.tell(
       `not everything that was written in Slack while no ingress was connected was read: ${error.message}`,
     );

@@ -7,6 +7,7 @@ import {
   slackEvent,
   slackMessage,
   slackRequest,
+  slackTs,
   startSlack,
 } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -212,7 +213,7 @@ describe('Socket Mode', () => {
       write(text, thread);
     platform.writeUnheard({ channel: 'D0123456789', user, text: 'missed in private' });
     const second = await run(undefined, first.offset());
-    const later = `${Math.floor(Date.now() / 1000) + 1}.000000`;
+    const later = slackTs();
     platform.socketMode.send(slackMessage({ channel, user, text: 'now', ts: later }));
     await eventually(() => second.taken.length === 5);
     expect(texts(second.taken)).toEqual([
