@@ -1,3 +1,4 @@
+import { approvals } from './chats/approvals.ts';
 import { withTelegram } from './chats/chat.ts';
 import { conversations } from './chats/conversations.ts';
 import { discordAndMatrix } from './chats/discord-and-matrix.ts';
@@ -18,4 +19,5 @@ shareStack({ replicas: 'ingress=2', timing: { lead_seconds: 5 } }, [
   killedWhileTaking,
   twoReplicas,
   webhook,
+  approvals,
 ]);

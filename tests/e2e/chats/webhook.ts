@@ -6,7 +6,7 @@ import { stack } from '../shared-stack.ts';
 import { newChat, SECRET, sessionTitled, shown, telegram, titled, turnsOf } from './chat.ts';
 
 /** Changes how the chat receives, without a restart. */
-async function change(from: 'connection' | 'webhook', to: 'connection' | 'webhook'): Promise<void> {
+export async function change(from: 'connection' | 'webhook', to: 'connection' | 'webhook'): Promise<void> {
   const file = join(stack.dataDir, 'angelia.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace(`receive: ${from}`, `receive: ${to}`));
   for (const baseUrl of stack.baseUrls) {

@@ -244,6 +244,38 @@ describe('pruning', () => {
     expect(await versionsOf('chat-offset-a')).toEqual([3]);
   });
 
+  it('removes pairings of chats that let nobody in any more, and keeps those that do', async () => {
+    readers('projection', 'relay');
+    const append = (stream: string, ...of: readonly (readonly [event: string, pairing: string])[]) =>
+      log.append(
+        appendTo(
+          stream,
+          0,
+          of.map(([event, id]) => someEvent(`pairing.${event}`, { pairing_id: id })),
+        ),
+      );
+    await append(
+      'chat-pairings-home',
+      ...(['revoked', 'unused', 'in use'].map((id) => ['offered', id]) as [string, string][]),
+      ...([
+        ['accepted', 'revoked'],
+        ['accepted', 'in use'],
+        ['revoked', 'revoked'],
+      ] as const),
+      ['offered', 'new'],
+    );
+    await append('chat-pairings-team', ['offered', 'gone'], ['revoked', 'gone']);
+    await caughtUp();
+    await pruneSessions({ log, olderThanDays: 90 });
+    expect(await versionsOf('chat-pairings-home')).toHaveLength(7);
+    await database.query(`UPDATE angelia.events SET recorded_at = recorded_at - interval '91 days'
+      WHERE stream_id LIKE 'chat-pairings-%' AND version < 7`);
+    await pruneSessions({ log, olderThanDays: 90 });
+    expect(await versionsOf('chat-pairings-home')).toEqual([3, 5, 7]);
+    // The last event of a stream stays: the next one is appended behind it.
+    expect(await versionsOf('chat-pairings-team')).toEqual([2]);
+  });
+
   describe('of many keys', () => {
     /** The streams of 1,000 keys, named as keys are, whose last session is this one. */
     const keysOf = async (id: string) => {

@@ -102,6 +102,27 @@ const PRUNE_JOBS: Statement = {
            LIMIT 1)
          DELETE FROM angelia.events e USING old WHERE e.stream_id = old.stream_id RETURNING 1`,
 };
+/** `chat-pairings-` of libs/contracts, and what comes after all of these streams. */
+const [FIRST_PAIRINGS, AFTER_PAIRINGS] = ['chat-pairings-', 'chat-pairings.'] as const;
+/**
+ * Pairings of chats that let nobody in any more: revoked, or offered and not accepted in time. Their names and ids are personal
+ * data, so they go after the time for which sessions are kept. The last event stays: it has the version of the stream.
+ */
+const PRUNE_PAIRINGS: Statement = {
+  name: 'prune_pairings',
+  text: `WITH all_of_them AS (
+           SELECT e.*, e.data->>'pairing_id' AS pairing, max(e.version) OVER (PARTITION BY e.stream_id) AS head
+           FROM angelia.events e WHERE e.stream_id > '${FIRST_PAIRINGS}' AND e.stream_id < '${AFTER_PAIRINGS}'),
+         over AS (
+           SELECT stream_id, pairing FROM all_of_them GROUP BY stream_id, pairing
+           HAVING (bool_or(type = 'pairing.revoked') OR NOT bool_or(type = 'pairing.accepted'))
+             AND max(recorded_at) < now() - make_interval(secs => $1::float8 * 86400))
+         DELETE FROM angelia.events e USING all_of_them a JOIN over USING (stream_id, pairing)
+         WHERE e.stream_id = a.stream_id AND e.version = a.version AND a.version < a.head
+           AND NOT EXISTS (
+             SELECT FROM angelia.checkpoints c WHERE (a.epoch, a.tx, a.position) > (c.epoch, c.tx, c.position))
+         RETURNING 1`,
+};
 const PRUNE_KEYS: Statement = { name: 'prune_keys', text: 'SELECT gone FROM angelia.prune_keys($1::text[])' };
 
 /** Deletes everything past its retention (invariant bounded), in small batches. May be stopped and started again at any time. */
@@ -133,6 +154,8 @@ export async function pruneSessions(options: PruneOptions): Promise<Pruned> {
   while (!signal?.aborted && (await pool.query(PRUNE_JOBS, [olderThanDays])).length > 0)
     await pause(PAUSE_MS);
   await pruneChatOffsets(pool, signal);
+  // All at once: a code is made by a person.
+  if (!signal?.aborted) await pool.query(PRUNE_PAIRINGS, [olderThanDays]);
   return { sessions, keys: await pruneKeys(pool, signal) };
 }
 

@@ -1,4 +1,5 @@
 import { type SlackSocketMode, startSocketMode } from './slack-socket-mode.ts';
+import { SLACK_BOT, SLACK_TEAM, slackTs } from './slack-updates.ts';
 import {
   Malformed,
   type PlatformAnswer,
@@ -18,6 +19,8 @@ interface SlackMessage {
   /** The buttons under it. */
   buttons: readonly SlackButton[];
   edits: number;
+  /** Who wrote it. Left out: the bot. */
+  readonly user?: string;
 }
 
 interface SlackButton {
@@ -60,6 +63,13 @@ export interface SlackStandIn extends StandIn {
   /** Adds a message of somebody else. */
   addMessages(channel: string, count: number): void;
   delete(ts: string): void;
+  /** Somebody writes while nobody hears it. Returns its `ts`. */
+  writeUnheard(said: {
+    readonly channel: string;
+    readonly user: string;
+    readonly text: string;
+    readonly thread_ts?: string | null;
+  }): string;
 }
 
 const MOST_IN_A_SECTION = 3_000;
@@ -107,7 +117,6 @@ export async function startSlack(options: {
     options.appToken === undefined ? null : await startSocketMode((what) => problems.push(what));
   let blocksRefused = false;
   let historyError: string | null = null;
-  let made = 0;
   const ok = (body: Record<string, unknown>): PlatformAnswer => ({
     status: 200,
     body: { ok: true, ...body },
@@ -119,9 +128,7 @@ export async function startSlack(options: {
   const invalid = (what: string) =>
     new Malformed(what, no('invalid_arguments', { response_metadata: { messages: [`[ERROR] ${what}`] } }));
   const add = (message: Omit<SlackMessage, 'ts' | 'edits'>): SlackMessage => {
-    made += 1;
-    const ts = `${Math.floor(Date.now() / 1000)}.${String(made).padStart(6, '0')}`;
-    const one = { ...message, ts, edits: 0 };
+    const one = { ...message, ts: slackTs(), edits: 0 };
     messages.push(one);
     return one;
   };
@@ -140,10 +147,18 @@ export async function startSlack(options: {
         : no('invalid_auth');
     }
     if (authorization !== `Bearer ${options.token}`) return no('invalid_auth');
-    if (method === 'auth.test') return { status: 200, body: { ok: true, user: 'stand-in', team: 'T' } };
+    if (method === 'auth.test')
+      return {
+        status: 200,
+        body: {
+          ...{ ok: true, user: 'stand-in', team: 'T' },
+          ...{ team_id: SLACK_TEAM, user_id: SLACK_BOT },
+        },
+      };
     if (method === 'files.info') return fileInfo(request.query.get('file') ?? '');
     const [, id] = /^\/files-pri\/[^/]+-(F\w+)\/download\/.+$/.exec(request.path) ?? [];
     if (id !== undefined) return { status: 200, body: files.get(id)?.content ?? '' };
+    if (method === 'users.conversations') return conversations(request.query);
     if (method === 'conversations.history' || method === 'conversations.replies')
       return read(method, request.query);
     if (method === 'files.getUploadURLExternal') return uploadUrl(request);
@@ -311,6 +326,28 @@ export async function startSlack(options: {
     return ok({ channel: message.channel, ts: message.ts, text: message.text });
   }
 
+  /** https://docs.slack.dev/reference/methods/users.conversations */
+  function conversations(query: URLSearchParams): PlatformAnswer {
+    const unknown = [...query.keys()].find(
+      (key) => !['types', 'exclude_archived', 'limit', 'cursor'].includes(key),
+    );
+    if (unknown !== undefined) throw invalid(`unknown argument ${unknown}`);
+    const types = (query.get('types') ?? 'public_channel').split(',');
+    if (types.some((type) => !['public_channel', 'private_channel', 'mpim', 'im'].includes(type)))
+      throw new Malformed('types', no('invalid_types'));
+    const ids = [...new Set(messages.map(({ channel }) => channel))];
+    return ok({ channels: ids.map((id) => ({ id, is_im: id.startsWith('D') })) });
+  }
+
+  /** What a message that opened a thread says about it. */
+  function threadOf({ ts, channel }: SlackMessage): object {
+    const replies = messages.filter((one) => one.channel === channel && one.threadTs === ts);
+    const latest = replies.at(-1);
+    return latest === undefined
+      ? {}
+      : { thread_ts: ts, reply_count: replies.length, latest_reply: latest.ts };
+  }
+
   function read(method: string, query: URLSearchParams): PlatformAnswer {
     if (historyError !== null) return no(historyError);
     const channel = query.get('channel') ?? '';
@@ -329,7 +366,7 @@ export async function startSlack(options: {
     return ok({
       messages: matching
         .slice(from, from + limit)
-        .map((one) => view(one, query.get('include_all_metadata') === 'true')),
+        .map((one) => ({ ...threadOf(one), ...view(one, query.get('include_all_metadata') === 'true') })),
       has_more: more,
       ...(more ? { response_metadata: { next_cursor: String(from + limit) } } : {}),
     });
@@ -372,6 +409,8 @@ export async function startSlack(options: {
       for (let index = 0; index < count; index += 1)
         add({ channel, threadTs: null, text: 'of others', block: null, metadata: undefined, buttons: [] });
     },
+    writeUnheard: ({ channel, user, text, thread_ts: threadTs = null }) =>
+      add({ channel, user, text, threadTs, block: null, metadata: undefined, buttons: [] }).ts,
     delete(ts) {
       messages.splice(
         messages.findIndex((one) => one.ts === ts),
@@ -381,9 +420,10 @@ export async function startSlack(options: {
   };
 }
 
-function view({ ts, text, threadTs, metadata }: SlackMessage, withMetadata: boolean): unknown {
+function view({ ts, text, threadTs, metadata, user }: SlackMessage, withMetadata: boolean): object {
   return {
     type: 'message',
+    ...(user === undefined ? { user: SLACK_BOT, bot_id: 'B0ANGELIA01' } : { user }),
     ts,
     text,
     ...(threadTs === null ? {} : { thread_ts: threadTs }),

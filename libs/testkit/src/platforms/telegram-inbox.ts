@@ -56,7 +56,7 @@ export interface TelegramInbox {
   webhook(): TelegramWebhook | null;
   readonly commands: readonly { readonly command: string; readonly description: string }[];
   /** Answers to clicks: `callback_query_id` -> text. */
-  readonly acknowledged: ReadonlyMap<string, string>;
+  readonly acknowledged: Map<string, string>;
   /** How often the webhook was called. */
   attempts(): number;
   stop(): void;

@@ -11,6 +11,7 @@ import {
   type TestDatabase,
 } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { apiCall } from '../../testing/api-call.ts';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
 import { openWorker, type Worker } from '../../testing/worker.ts';
 import type { Chat } from '../chat.ts';
@@ -177,6 +178,21 @@ it('in Matrix, a number names a choice of the question, and any other text is an
   await asks(session, ['Rome', 'Oslo']);
   await byMatrix(matrix.write('!one:hs.test', '@ben:hs.test', '2'));
   expect(await answerOf(session)).toMatchObject({ answer: 'Oslo', person: 'Ben' });
+});
+
+it('in Matrix, !pair lets somebody in whom the config does not know', async () => {
+  const room = '!eve:hs.test';
+  const eve = '@eve:hs.test';
+  matrix.room(room, [eve]);
+  const early = matrix.write(room, eve, 'let me in');
+  const { body } = await apiCall(ingress, '/v1/chats/rooms/pairings', {
+    method: 'POST',
+    body: { name: 'Eve' },
+  });
+  await byMatrix(matrix.write(room, eve, `!pair ${(body as { code: string }).code}`));
+  const [created] = await eventsOf(await byMatrix(matrix.write(room, eve, 'hello')));
+  expect(created?.meta.actor).toBe(`chat:matrix:${eve} (Eve)`);
+  expect(await underKey(`matrix:${matrix.user}:${early}`)).toBeNull();
 });
 
 it('after a restart both go on where the log says: what was written meanwhile is taken once', async () => {

@@ -216,6 +216,18 @@ describe('Slack', () => {
     expect(await Promise.all(all.map(sessionOf))).toEqual([null, null, null, null]);
   });
 
+  it('what was written while ingress was away is taken once, although Slack then sends it, too', async () => {
+    const before = await speak('before');
+    await ingress.close();
+    const text = `<@${SLACK_BOT}> meanwhile`;
+    const ts = slack.writeUnheard({ channel: CHANNEL, user: ANN, text });
+    await start();
+    const session = await eventually(() => sessionOf(ts));
+    await send(slackMessage({ channel: CHANNEL, user: ANN, text, ts }));
+    expect(await inputsOf(session)).toHaveLength(1);
+    expect(await inputsOf(before)).toHaveLength(1);
+  });
+
   it('by webhook: signed, it takes a slash command once; forged, it starts nothing', async () => {
     await ingress.take(configOf('webhook'));
     const post = async (request: ReturnType<typeof slackRequest>) =>

@@ -151,13 +151,17 @@ export function whyNotDecided(
   return sentenceFor(status === 'open' ? 'expired' : status, approval?.decided ?? null);
 }
 
-function execute(
-  { sessions }: TakeContext,
+async function execute(
+  { sessions, log }: TakeContext,
   { options }: TakingClick,
   loaded: Loaded,
   decideOn: (loaded: Loaded) => Decision,
 ): Promise<Executed> {
-  return sessions.execute(loaded.id, decideOn, { ...options, loaded });
+  const executed = await sessions.execute(loaded.id, decideOn, { ...options, loaded });
+  if (executed.status !== 'refused') return executed;
+  // A repeat of the click that won meets its own decision. Whoever made it is told the same again.
+  const streamId = await log.streams.findByKey(options.key.key);
+  return streamId === null ? executed : { status: 'duplicate', streamId };
 }
 
 async function acknowledge(

@@ -229,6 +229,18 @@ describe('a request for approval', () => {
     ]);
   });
 
+  it('tells whoever decided the same again, if the platform repeats their click', async () => {
+    const id = await say(GROUP, 'in fifteen @stand_in_bot', { topic: 15 });
+    const data = button(id, await asks(id), 'deny');
+    const update = telegram.inbox.click({ chat: GROUP, from: { id: ADA }, message: 1, data });
+    const { id: click } = (update as unknown as { callback_query: { id: string } }).callback_query;
+    expect(await eventually(() => telegram.inbox.acknowledged.get(click))).toBe('Denied.');
+    telegram.inbox.acknowledged.clear();
+    expect(await telegram.inbox.repeat(update)).toBe(200);
+    expect(await eventually(() => telegram.inbox.acknowledged.get(click))).toBe('Denied.');
+    expect(await decisionsOf(id)).toHaveLength(1);
+  });
+
   it('is decided by its approvers alone, by id, and once; everybody is told', async () => {
     const id = await say(GROUP, 'in nine @stand_in_bot', { topic: 9 });
     const output = await asks(id);

@@ -5,9 +5,10 @@ import { apiUrl, callMattermost } from './api.ts';
 import { type OwnUser, readPost } from './updates.ts';
 
 /**
- * Posts over the WebSocket of the API v4. The server keeps nothing for a client that is away, so the offset is the time of
+ * Posts over the WebSocket of the API v4. The server keeps nothing for a client that is away, so the offset has the time of
  * the newest post that was taken, and what was written since is read from the channels of the bot: first the socket is opened
  * and its posts wait, then comes what was missed, then what waited. A post that comes both ways is taken once, by its id.
+ * The offset also has the time of the newest post before the first connection. Nothing up to it is ever taken.
  */
 
 /** Posts of several nodes of the server get their times from several clocks, and arrive in another order. */
@@ -25,6 +26,18 @@ const MOST_WAITING = 5_000;
 interface Taken {
   readonly update: ChatUpdate;
   readonly createdAt: number;
+}
+
+interface Offset {
+  /** The time of the newest post that was taken. */
+  readonly newest: number;
+  /** The time of the newest post that was there before the first connection. */
+  readonly before: number;
+}
+
+function readOffset(text: string): Offset {
+  const [newest = 0, before = 0] = text.split(',').map(Number);
+  return { newest, before };
 }
 
 interface Channel {
@@ -139,11 +152,12 @@ async function catchUp(context: ConnectionContext, self: OwnUser, intake: Intake
   const newest = channels.reduce((most, { last_post_at: at }) => Math.max(most, at), 0);
   if (context.offset === null) {
     // A bot without channels hears the first post of one by the connection.
-    await intake.begin(newest || Date.now());
+    await intake.begin({ newest: newest || Date.now(), before: newest });
     return;
   }
-  const since = Math.max(0, Number(context.offset) - OVERLAP_MS);
-  intake.startAt(Number(context.offset));
+  const offset = readOffset(context.offset);
+  const since = Math.max(offset.newest - OVERLAP_MS, offset.before + 1);
+  intake.startAt(offset);
   const missed: Taken[] = [];
   for (const { id, type, last_post_at: at } of channels) {
     if (at < since) continue;
@@ -177,7 +191,7 @@ class Intake {
   readonly #context: ConnectionContext;
   readonly #fail: (error: unknown) => void;
   readonly #waiting: Taken[] = [];
-  #newest = 0;
+  #offset: Offset = { newest: 0, before: 0 };
   #open = false;
   #working = false;
 
@@ -196,14 +210,14 @@ class Intake {
     this.#wake();
   }
 
-  startAt(offset: number): void {
-    this.#newest = offset;
+  startAt(offset: Offset): void {
+    this.#offset = offset;
   }
 
   /** Makes the offset durable from which the next connection goes on. */
-  async begin(offset: number): Promise<void> {
-    this.#newest = offset;
-    await this.#context.take([], String(offset));
+  async begin(offset: Offset): Promise<void> {
+    this.#offset = offset;
+    await this.#context.take([], this.#written());
   }
 
   open(): void {
@@ -214,12 +228,17 @@ class Intake {
   async takeAll(all: readonly Taken[]): Promise<void> {
     for (let first = 0; first < all.length; first += BATCH) {
       const batch = all.slice(first, first + BATCH);
-      this.#newest = batch.reduce((most, { createdAt }) => Math.max(most, createdAt), this.#newest);
+      const { newest, before } = this.#offset;
+      this.#offset = { newest: Math.max(newest, ...batch.map(({ createdAt }) => createdAt)), before };
       await this.#context.take(
         batch.map(({ update }) => update),
-        String(this.#newest),
+        this.#written(),
       );
     }
+  }
+
+  #written(): string {
+    return `${this.#offset.newest},${this.#offset.before}`;
   }
 
   #wake(): void {

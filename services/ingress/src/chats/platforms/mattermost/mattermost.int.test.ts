@@ -71,12 +71,18 @@ describe('the connection', () => {
     await eventually(() => platform.socket.clients === 1);
     say('now');
     await eventually(() => connection.texts.includes('now'));
-    expect(connection.texts.filter((text) => text !== 'before the first connection')).toEqual([
-      'heard',
-      'missed one',
-      'missed two',
-      'now',
-    ]);
+    expect(connection.texts).toEqual(['heard', 'missed one', 'missed two', 'now']);
+  });
+
+  it('never takes what was written just before its first connection', async () => {
+    say('just before', { unheard: true });
+    const connection = await start();
+    await eventually(() => connection.offset !== null);
+    await connection.stop();
+    say('missed', { unheard: true });
+    connection.start();
+    await eventually(() => connection.texts.length > 0);
+    expect(connection.texts).toEqual(['missed']);
   });
 
   it('takes again what did not become durable', async () => {

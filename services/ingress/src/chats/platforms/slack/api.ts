@@ -17,6 +17,14 @@ export class SlackRefused extends Error {
   }
 }
 
+/** They take their arguments in the query only. */
+const READS: ReadonlySet<string> = new Set([
+  'conversations.history',
+  'conversations.replies',
+  'files.info',
+  'users.conversations',
+]);
+
 /**
  * One call of the Web API, by the bot of `targets.slack` unless another token is given.
  * @throws SlackRefused; CallRefused and others of call-json.ts
@@ -28,8 +36,7 @@ export async function callSlack(
   token = String(settings.target.bot_token),
 ): Promise<Readonly<Record<string, unknown>>> {
   const url = new URL(`${String(settings.target.api_base)}/${method}`);
-  // It takes its argument in the query only, with a token of any kind.
-  const reads = method === 'files.info';
+  const reads = READS.has(method);
   if (reads) url.search = new URLSearchParams(body).toString();
   const answer = await callJson({
     what: `Slack refused ${method}`,

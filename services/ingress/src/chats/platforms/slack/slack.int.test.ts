@@ -7,6 +7,7 @@ import {
   slackEvent,
   slackMessage,
   slackRequest,
+  slackTs,
   startSlack,
 } from '@angelia/testkit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -98,24 +99,29 @@ describe('a request of Slack', () => {
 describe('Socket Mode', () => {
   interface Running {
     readonly taken: ChatUpdate[];
+    readonly told: string[];
     readonly ended: Promise<unknown>;
+    offset(): string | null;
     stop(): void;
   }
 
-  async function run(take?: ConnectionContext['take']): Promise<Running> {
+  async function run(take?: ConnectionContext['take'], from: string | null = null): Promise<Running> {
     const stop = new AbortController();
     const taken: ChatUpdate[] = [];
+    const told: string[] = [];
+    let offset = from;
     const connected = Promise.withResolvers<void>();
     const ended = slack.connection
       ?.run({
         settings: settingsOf(),
         signal: stop.signal,
-        offset: null,
+        offset,
         connected: connected.resolve,
-        tell: () => {},
-        async take(updates) {
+        tell: (what) => told.push(what),
+        async take(updates, next) {
           await take?.(updates);
           taken.push(...updates);
+          offset = next ?? offset;
         },
       })
       .then(
@@ -123,7 +129,11 @@ describe('Socket Mode', () => {
         (error: unknown) => error,
       );
     await Promise.race([connected.promise, ended]);
-    return { taken, ended: ended ?? Promise.resolve(), stop: () => stop.abort() };
+    return {
+      ...{ taken, told, ended: ended ?? Promise.resolve() },
+      offset: () => offset,
+      stop: () => stop.abort(),
+    };
   }
   const message = (text: string) => slackMessage({ channel, user, text });
   const texts = (taken: readonly ChatUpdate[]) =>
@@ -181,6 +191,56 @@ describe('Socket Mode', () => {
     expect(texts(running.taken).toSorted()).toEqual(['afterwards', 'over the new one', 'over the old one']);
     running.stop();
     expect(await running.ended).toBe('stopped');
+  });
+
+  it('first takes what was written while no socket was open, in channels and threads, oldest first', async () => {
+    const write = (text: string, thread_ts: string | null = null) =>
+      platform.writeUnheard({ channel, user, text, thread_ts });
+    const root = write('before the first connection');
+    const first = await run();
+    const heard = slackMessage({ channel, user, text: 'heard', ts: write('heard') });
+    platform.socketMode.send(heard);
+    platform.socketMode.send(slackCommand({ channel, user, text: 'status' }));
+    await eventually(() => first.taken.length === 2);
+    first.stop();
+    await first.ended;
+
+    for (const [text, thread] of [
+      ['missed', null],
+      ['missed in a thread', root],
+      ['missed, too', null],
+    ] as const)
+      write(text, thread);
+    platform.writeUnheard({ channel: 'D0123456789', user, text: 'missed in private' });
+    const second = await run(undefined, first.offset());
+    const later = slackTs();
+    platform.socketMode.send(slackMessage({ channel, user, text: 'now', ts: later }));
+    await eventually(() => second.taken.length === 5);
+    expect(texts(second.taken)).toEqual([
+      'missed',
+      'missed in a thread',
+      'missed, too',
+      'missed in private',
+      'now',
+    ]);
+    expect(second.taken[3]).toMatchObject({ direct: true, place: { chat: 'D0123456789', thread: null } });
+    // As the event would have said it.
+    expect(second.taken[0]?.updateId).toMatch(new RegExp(`^T0123456789:${channel}:\\d+\\.\\d+$`));
+    expect([second.told, second.offset()]).toEqual([[], later]);
+    second.stop();
+    await second.ended;
+  });
+
+  it('goes on without what it may not read, and says so', async () => {
+    platform.writeUnheard({ channel, user, text: 'missed' });
+    platform.refuseHistory('missing_scope');
+    const running = await run(undefined, '1700000000.000001');
+    platform.socketMode.send(message('now'));
+    await eventually(() => running.taken.length === 1);
+    expect(texts(running.taken)).toEqual(['now']);
+    expect(running.told).toEqual([expect.stringContaining('conversations.history: missing_scope')]);
+    running.stop();
+    await running.ended;
   });
 
   it('ends with an error if the network is cut, so that it is opened again', async () => {

@@ -4,12 +4,14 @@ import type { ChatUpdate, ConnectionContext } from '../../platform.ts';
 import { ChatRefused } from '../chat-refused.ts';
 import { openSocket, type PlatformSocket } from '../web-socket.ts';
 import { callSlack, SlackRefused } from './api.ts';
+import { readMissed } from './missed.ts';
 import { readUpdate } from './updates.ts';
 
 /**
  * Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode): Slack sends envelopes over a WebSocket. An envelope
  * is acknowledged only after what it brought is in the log. Slack sends it again otherwise, a few times within minutes, so
- * during an outage of the log we keep what we have and try again.
+ * during an outage of the log we keep what we have and try again. What Slack does not send any more is read from the channels,
+ * before what comes now is taken: the offset is the newest message that was taken.
  *
  * Slack ends each connection after some hours and says so before. The next one is open before the old one closes, so for a
  * while there are two, and each envelope comes over one of them.
@@ -37,9 +39,9 @@ const ONLY_A_PERSON_CAN_HELP: ReadonlySet<string> = new Set([
 ]);
 
 interface Envelope {
-  readonly id: string;
   readonly update: ChatUpdate;
-  readonly socket: PlatformSocket;
+  /** Null: nobody waits for it. */
+  readonly acknowledge: (() => void) | null;
 }
 
 export async function runSocketMode(context: ConnectionContext): Promise<void> {
@@ -85,11 +87,17 @@ export async function runSocketMode(context: ConnectionContext): Promise<void> {
     }
   }
 
+  async function begin(): Promise<void> {
+    await connect();
+    const { offset } = context;
+    intake.open(offset === null ? [] : await readMissed({ ...context, signal }, offset));
+  }
+
   const onAbort = () => over.resolve();
   context.signal.addEventListener('abort', onAbort, { once: true });
   if (context.signal.aborted) over.resolve();
   try {
-    await Promise.race([connect(), over.promise]);
+    await Promise.race([begin(), over.promise]);
     await over.promise;
   } catch (error) {
     // What a stop broke off is no failure.
@@ -152,11 +160,21 @@ class Intake {
   readonly #context: ConnectionContext;
   readonly #fail: (error: unknown) => void;
   readonly #waiting: Envelope[] = [];
+  /** What is older is read first. */
+  #open = false;
   #working = false;
+  #newest: string | null;
 
   constructor(context: ConnectionContext, fail: (error: unknown) => void) {
     this.#context = context;
     this.#fail = fail;
+    this.#newest = context.offset;
+  }
+
+  open(missed: readonly ChatUpdate[]): void {
+    this.#waiting.unshift(...missed.map((update) => ({ update, acknowledge: null })));
+    this.#open = true;
+    this.#wake();
   }
 
   put(message: Readonly<Record<string, unknown>>, socket: PlatformSocket): void {
@@ -166,8 +184,15 @@ class Intake {
       this.#fail(new Error(`more than ${MOST_WAITING} envelopes of Slack wait for the log`));
       return;
     }
-    this.#waiting.push({ id, update: readUpdate(payload, this.#context.settings, Date.now()), socket });
-    if (this.#working) return;
+    this.#waiting.push({
+      update: readUpdate(payload, this.#context.settings, Date.now()),
+      acknowledge: () => socket.send({ envelope_id: id }),
+    });
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (!this.#open || this.#working) return;
     this.#working = true;
     this.#work()
       .catch(this.#fail)
@@ -181,15 +206,23 @@ class Intake {
       const batch = this.#waiting.slice(0, BATCH);
       await this.#take(batch.map(({ update }) => update));
       this.#waiting.splice(0, batch.length);
-      for (const { id, socket } of batch) socket.send({ envelope_id: id });
+      for (const { acknowledge } of batch) acknowledge?.();
     }
   }
 
   async #take(updates: readonly ChatUpdate[]): Promise<void> {
     const { take, signal } = this.#context;
+    const times = updates.flatMap((update) =>
+      update.kind === 'message' && isTime(update.message) ? update.message : [],
+    );
+    const newest = [...times, this.#newest ?? ''].toSorted().at(-1) ?? '';
+    // Clicks and commands have no place among the messages.
+    const offset = newest === (this.#newest ?? '') ? undefined : newest;
     for (;;) {
       try {
-        return await take(updates);
+        await take(updates, offset);
+        this.#newest = newest || null;
+        return;
       } catch (error) {
         if (!(error instanceof LogUnavailable) || signal.aborted) throw error;
         await pause(LOG_RETRY_MS, signal);
@@ -197,3 +230,6 @@ class Intake {
     }
   }
 }
+
+/** The id of a message is its time; that of a slash command is not. */
+const isTime = (id: string): boolean => /^\d{10}\.\d{6}$/.test(id);

@@ -1,0 +1,85 @@
+import type { ChatUpdate, ConnectionContext } from '../../platform.ts';
+import { CallRefused } from '../call-json.ts';
+import { callSlack, SlackRefused } from './api.ts';
+import { readUpdate } from './updates.ts';
+
+/** Slack allows some 50 calls of these methods a minute, and delivery reads channels, too. */
+const MOST_CALLS = 40;
+/** The newest messages of a channel, and of each thread below them. More in one call makes Slack slow. */
+const PAGE = 200;
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/**
+ * What people wrote while no socket was open: Slack repeats an event for some minutes only. So the channels of the bot, and the
+ * threads below their newest messages, are read for what is newer than the last message taken. Returns it oldest first.
+ *
+ * It may not all be there (a scope that the app has not, too many channels). Then the operator is told, and the chat goes on.
+ *
+ * @throws Error if Slack does not answer now
+ */
+export async function readMissed(context: ConnectionContext, since: string): Promise<readonly ChatUpdate[]> {
+  const found = new Map<string, ChatUpdate>();
+  try {
+    for await (const [ts, update] of missedMessages(context, since)) found.set(ts, update);
+  } catch (error) {
+    const isForGood =
+      error instanceof SlackRefused ||
+      error instanceof TooMuch ||
+      // Such as 429: asking for all of it again soon would be refused again.
+      (error instanceof CallRefused && error.status < 500);
+    if (!isForGood) throw error;
+    context.tell(
+      `not everything that was written in Slack while no ingress was connected was read: ${error.message}`,
+    );
+  }
+  return [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, update]) => update);
+}
+
+async function* missedMessages(
+  context: ConnectionContext,
+  since: string,
+): AsyncGenerator<readonly [ts: string, update: ChatUpdate]> {
+  let calls = 0;
+  async function call(method: string, body: Readonly<Record<string, string>>): Promise<Answer> {
+    calls += 1;
+    if (calls > MOST_CALLS) throw new TooMuch(`that takes more than ${MOST_CALLS} calls`);
+    return callSlack(method, body, context);
+  }
+  const { team_id, user_id } = await call('auth.test', {});
+  const { channels } = await call('users.conversations', {
+    types: 'public_channel,private_channel,im,mpim',
+    exclude_archived: 'true',
+    limit: `${PAGE}`,
+  });
+  for (const { id, is_im: isDirect } of listed(channels)) {
+    const channel = String(id);
+    // As Slack would have sent it.
+    const eventOf = (message: Answer) => ({
+      type: 'event_callback',
+      event_id: `missed-${message.ts}`,
+      team_id,
+      authorizations: [{ user_id, is_bot: true }],
+      event: { ...message, channel, channel_type: isDirect === true ? 'im' : 'channel' },
+    });
+    const isMissed = ({ ts }: Answer) => typeof ts === 'string' && ts > since;
+    const history = await call('conversations.history', { channel, limit: `${PAGE}` });
+    for (const root of listed(history.messages)) {
+      const { ts, latest_reply: latest } = root;
+      const messages = [root];
+      if (typeof latest === 'string' && latest > since) {
+        const body = { channel, ts: String(ts), oldest: since, limit: `${PAGE}` };
+        messages.push(...listed((await call('conversations.replies', body)).messages));
+      }
+      for (const message of messages.filter(isMissed)) {
+        yield [`${message.ts} ${channel}`, readUpdate(eventOf(message), context.settings, Date.now())];
+      }
+    }
+  }
+}
+
+class TooMuch extends Error {
+  override readonly name = 'TooMuch';
+}
+
+const listed = (value: unknown): readonly Answer[] => (Array.isArray(value) ? (value as Answer[]) : []);
