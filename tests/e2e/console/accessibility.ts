@@ -199,10 +199,10 @@ export function accessibility(): void {
     await signedIn(async (page) => {
       const colour = () =>
         page.evaluate(
-          `[...document.querySelectorAll('.u-marker')].map((marker) => getComputedStyle(marker).borderColor).join()`,
+          `[...document.querySelectorAll('.u-marker')].map(({ style }) => style.borderColor).join()`,
         );
       await page.emulateMedia({ colorScheme: 'light' });
-      await page.locator('.u-marker').first().waitFor({ state: 'attached' });
+      await page.locator('.u-legend').nth(1).waitFor({ state: 'attached' });
       const light = await colour();
       await page.emulateMedia({ colorScheme: 'dark' });
       await eventually(async () => (await colour()) !== light);
