@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { notifyManager, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import { messageOf } from '../../api/api-error.ts';
 import { Icon } from '../../parts/controls/icon.tsx';
@@ -8,7 +8,7 @@ import { queryTrouble } from './query-trouble.ts';
 export function Trouble() {
   const cache = useQueryClient().getQueryCache();
   const error = useSyncExternalStore(
-    useCallback((listener) => cache.subscribe(listener), [cache]),
+    useCallback((listener) => cache.subscribe(notifyManager.batchCalls(listener)), [cache]),
     () => queryTrouble(cache.getAll()),
   );
   return (

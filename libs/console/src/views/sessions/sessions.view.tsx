@@ -43,14 +43,7 @@ export function SessionsView() {
     void navigate({ to: '/sessions', search: next, replace: true });
   };
   const toggle = useCallback(
-    (id: string) =>
-      setSelected((before) =>
-        toggled(
-          before,
-          id,
-          loader.state.list.rows.map((row) => row.id),
-        ),
-      ),
+    (id: string) => setSelected((before) => toggled(before, id, loader.state.list.rows)),
     [loader],
   );
   const onVisible = useCallback((ids: readonly string[]) => {
