@@ -10,6 +10,7 @@ import {
 import type { Page } from '@angelia/testkit/browser';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { violations } from './accessibility.ts';
 import { signedIn } from './visit.ts';
 
 const COUNT = 3;
@@ -92,6 +93,7 @@ export function keyboard(): void {
         await page.getByRole('button', { name: 'Message' }).click();
         const field = page.getByRole('dialog').getByLabel('Message');
         await field.fill('A long message');
+        expect(await violations(page)).toEqual([]);
         const box = await field.boundingBox();
         if (box === null) throw new Error('the field is not shown');
         await page.mouse.move(box.x + 60, box.y + 12);
