@@ -3,6 +3,7 @@ import { approval } from './console/approval.ts';
 import { deadDeliveries } from './console/dead-deliveries.ts';
 import { hostileTexts } from './console/hostile-texts.ts';
 import { ignoredWebhook } from './console/ignored-webhook.ts';
+import { keyboard } from './console/keyboard.ts';
 import { liveSession } from './console/live-session.ts';
 import { newRoute } from './console/new-route.ts';
 import { pairing } from './console/pairing.ts';
@@ -16,6 +17,7 @@ shareBrowser();
 shareStack({}, [
   signIn,
   liveSession,
+  keyboard,
   question,
   approval,
   ignoredWebhook,

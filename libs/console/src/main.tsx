@@ -18,6 +18,8 @@ const queries = new QueryClient({
       // The live feed says when something changed.
       staleTime: 30_000,
       refetchOnWindowFocus: false,
+      // A gateway on this machine answers without a network, too.
+      networkMode: 'always',
       // While the gateway is away or restarts, go on asking; a refusal stays a refusal.
       retry: (_count, error) => error instanceof ApiError && error.passes,
       retryDelay: (count, error) =>

@@ -195,6 +195,20 @@ export function accessibility(): void {
     });
   });
 
+  it('charts have the colours of the theme that the system switches to', async () => {
+    await signedIn(async (page) => {
+      const colour = () =>
+        page.evaluate(
+          `[...document.querySelectorAll('.u-marker')].map(({ style }) => style.borderColor).join()`,
+        );
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.locator('.u-legend').nth(1).waitFor({ state: 'attached' });
+      const light = await colour();
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await eventually(async () => (await colour()) !== light);
+    });
+  });
+
   describe('on a phone', () => {
     it('no view is wider than the screen, and none without an editor loads more than 200 kB of scripts, gzipped', async () => {
       const { sessionId } = await stack.post({ body: { text: 'on a phone' } });

@@ -1,6 +1,7 @@
 import { eventually, startTelegram, type TelegramStandIn } from '@angelia/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, stack } from '../shared-stack.ts';
+import { violations } from './accessibility.ts';
 import { open, signedIn } from './visit.ts';
 
 const TOKEN = '4711:a-bot-of-the-console';
@@ -28,10 +29,12 @@ export function pairing(): void {
         await page.getByText('Connected', { exact: true }).waitFor();
         await page.getByRole('button', { name: 'Let somebody in to from-console' }).click();
         await page.getByLabel('Name of the person or the group').fill('Ada');
+        expect(await violations(page)).toEqual([]);
         await page.getByRole('button', { name: 'Make a code' }).click();
         const dialog = page.getByRole('dialog', { name: 'A code for Ada' });
         const line = (await dialog.getByText(/^\/pair /).textContent()) ?? '';
         await dialog.getByText('not used yet').waitFor();
+        expect(await violations(page)).toEqual([]);
         say(line);
         await dialog.getByText('Ada may speak now').waitFor();
         await dialog.getByRole('button', { name: 'Done' }).click();
@@ -44,7 +47,9 @@ export function pairing(): void {
         say('Hello from Ada');
         await eventually(async () => (await sessionsOf('Hello from Ada')) === 1);
 
+        expect(await violations(page)).toEqual([]);
         await letIn.getByRole('button', { name: 'Revoke Ada' }).click();
+        expect(await violations(page)).toEqual([]);
         await page.getByRole('button', { name: 'Revoke', exact: true }).click();
         await page.getByText('Nobody was let in by a code.').waitFor();
         const { items } = await stack.adminGet<{ items: unknown[] }>('/v1/chats/from-console/pairings');

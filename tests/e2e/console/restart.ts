@@ -59,6 +59,23 @@ export function restart(): void {
       );
     });
   });
+
+  describe('a page whose calls fail again and again', () => {
+    it('says why, and goes on by itself', async () => {
+      await signedIn(
+        async (page) => {
+          const failing = /\/v1\/routes/;
+          await page.route(failing, (call) => call.fulfill({ status: 500, json: { error: 'No disk.' } }));
+          await open(page, 'Routes');
+          await page.getByRole('status').filter({ hasText: 'No disk.' }).waitFor();
+          await page.unroute(failing);
+          await page.getByRole('link', { name: 'restart', exact: true }).waitFor();
+          await page.getByText('No disk.').waitFor({ state: 'detached' });
+        },
+        { expected: [/status of 500/] },
+      );
+    });
+  });
 }
 
 /** A new session is in the list, without anybody touching the page. */

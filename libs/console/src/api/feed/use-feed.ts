@@ -5,7 +5,9 @@ import { type FeedState, liveFeed } from './live-feed.ts';
 /** Calls `handle` with each batch of live events, as long as the component is there. */
 export function useFeed(handle: (batch: FeedBatch) => void): void {
   const latest = useEffectEvent(handle);
-  useEffect(() => liveFeed.subscribe((batch) => latest(batch)), []);
+  useEffect(() => {
+    return liveFeed.subscribe((batch) => latest(batch));
+  }, []);
 }
 
 export function useFeedState(): FeedState {

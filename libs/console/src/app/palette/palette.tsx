@@ -31,7 +31,7 @@ export function Palette({ onClose, onHelp }: { readonly onClose: () => void; rea
     ...(['failed', 'cancelled', 'expired'] as const).map((outcome) => ({
       name: `Sessions that ${outcome === 'failed' ? 'failed' : `were ${outcome}`} in the last hour`,
       icon: 'sessions' as const,
-      run: () => navigate({ to: '/sessions', search: { outcome, since: '1h' } }),
+      run: () => navigate({ to: '/sessions', search: { outcome, ended_since: '1h' } }),
     })),
     ...(['system', 'light', 'dark'] as const).map((theme) => ({
       name: `Theme: ${theme}`,

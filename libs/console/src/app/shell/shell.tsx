@@ -13,6 +13,7 @@ import { setPreferences, usePreferences } from '../preferences/preferences.ts';
 import { DESTINATIONS, type Destination } from './navigation.ts';
 import { useOpenRequests } from './open-requests.ts';
 import { showOpenRequests } from './page-title.ts';
+import { Trouble } from './trouble.tsx';
 
 /** What every view is in: the navigation, the palette and the help. */
 export function Shell() {
@@ -20,7 +21,7 @@ export function Shell() {
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
   const waiting = useOpenRequests();
-  useEffect(() => showOpenRequests(waiting), [waiting]);
+  useEffect(() => void showOpenRequests(waiting), [waiting]);
   useHotkeys({
     '?': () => setOpened('help'),
     'mod+k': () => setOpened('palette'),
@@ -64,6 +65,7 @@ export function Shell() {
         </div>
       </nav>
       <main id="main" ref={main} tabIndex={-1}>
+        <Trouble />
         <Suspense fallback={<Loading what="the view" />}>
           <Outlet />
         </Suspense>

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { usePreferences } from '../../app/preferences/preferences.ts';
@@ -25,11 +25,19 @@ export interface LineChartProps {
 
 const HEIGHT = 180;
 
+const DARK = matchMedia('(prefers-color-scheme: dark)');
+
+function onScheme(listener: () => void): () => void {
+  DARK.addEventListener('change', listener);
+  return () => DARK.removeEventListener('change', listener);
+}
+
 /** Lines over time. uPlot draws on a canvas, so colours come from the tokens by script. Loaded when it is first shown. */
 export default function LineChart({ label, times, series, format }: LineChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const { theme, zone } = usePreferences();
+  const systemIsDark = useSyncExternalStore(onScheme, () => DARK.matches);
   const data = useMemo(
     () => [[...times], ...series.map(({ values }) => [...values])] as uPlot.AlignedData,
     [times, series],
@@ -106,18 +114,14 @@ export default function LineChart({ label, times, series, format }: LineChartPro
     chart.current = drawn;
     const resized = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    const redraw = () => drawn.redraw();
-    scheme.addEventListener('change', redraw);
     return () => {
       resized.disconnect();
-      scheme.removeEventListener('change', redraw);
       drawn.destroy();
       chart.current = null;
     };
-  }, [shape, theme, zone]);
+  }, [shape, theme, systemIsDark, zone]);
 
-  useEffect(() => chart.current?.setData(data), [data]);
+  useEffect(() => void chart.current?.setData(data), [data]);
 
   return <div ref={host} className="chart" role="img" aria-label={label} />;
 }

@@ -21,10 +21,7 @@ export function Tabs<Name extends string>({ label, tabs, current, onChange, chil
   const selected = useRef<HTMLButtonElement>(null);
   // On a phone not all tabs are in sight.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the current tab.
-  useEffect(() => {
-    // It returns a promise in newer browsers, so an effect must not return what it returns.
-    selected.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-  }, [current]);
+  useEffect(() => void selected.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current]);
   const move = (by: number) => {
     const index = tabs.findIndex(({ name }) => name === current);
     const next = tabs[(index + by + tabs.length) % tabs.length];

@@ -10,11 +10,16 @@ interface Props {
   readonly wide?: boolean;
   /** The title is read out, not shown. */
   readonly bare?: boolean;
+  /** A click beside it does not close it: what it shows cannot be shown again. */
+  readonly stays?: boolean;
 }
 
 /** The browser's own modal dialog: it keeps the focus inside, gives it back afterwards, and Escape closes it. */
-export function Dialog({ title, onClose, children, actions, wide = false, bare = false }: Props) {
+export function Dialog(props: Props) {
+  const { title, onClose, children, actions, wide = false, bare = false, stays = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);
+  /** A text that is selected to beyond the edge is a click on the dialog, too. It begins inside. */
+  const pressedBeside = useRef(false);
   const heading = useId();
   useEffect(() => {
     const shown = dialog.current;
@@ -31,8 +36,11 @@ export function Dialog({ title, onClose, children, actions, wide = false, bare =
         event.preventDefault();
         onClose();
       }}
+      onPointerDown={(event) => {
+        pressedBeside.current = event.target === dialog.current;
+      }}
       onClick={(event) => {
-        if (event.target === dialog.current) onClose();
+        if (!stays && pressedBeside.current && event.target === dialog.current) onClose();
       }}
     >
       <div className="dialog-content">

@@ -16,14 +16,21 @@ export function Loading({ what }: { readonly what: string }) {
 }
 
 /** What went wrong in the gateway's own words, and a way to try again. */
-export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
-  const passes = error instanceof ApiError && error.passes;
+export function Failed(props: {
+  readonly error: unknown;
+  readonly retry?: () => void;
+  /** Whoever shows it tries again, as long as a retry can help. */
+  readonly triesAgain?: boolean;
+}) {
+  const { error, retry, triesAgain = false } = props;
   return (
     <div className="state state-failed" role="alert">
       <Icon name="warning" />
       <div>
         <p>{messageOf(error)}</p>
-        {passes && <p className="muted">It is tried again by itself.</p>}
+        {triesAgain && error instanceof ApiError && error.passes && (
+          <p className="muted">It is tried again by itself.</p>
+        )}
       </div>
       {retry !== undefined && <Button onClick={retry}>Try again</Button>}
     </div>

@@ -18,7 +18,7 @@ export function MomentFilter({ label, value, onChange }: Props) {
   const [text, setText] = useState(shown);
   const [wrong, setWrong] = useState(false);
   const id = useId();
-  useEffect(() => setText(shown), [shown]);
+  useEffect(() => void setText(shown), [shown]);
   const take = () => {
     if (text === shown) return setWrong(false);
     const moment = text.trim() === '' ? undefined : momentOf(text, Date.now(), zone);

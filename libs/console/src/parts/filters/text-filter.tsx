@@ -13,7 +13,7 @@ interface Props {
 export function TextFilter({ label, value = '', placeholder, search = false, onChange }: Props) {
   const [text, setText] = useState(value);
   const id = useId();
-  useEffect(() => setText(value), [value]);
+  useEffect(() => void setText(value), [value]);
   const take = () => {
     if (text.trim() !== value) onChange(text.trim() === '' ? undefined : text.trim());
   };

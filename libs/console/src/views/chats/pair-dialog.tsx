@@ -79,6 +79,7 @@ function CodeToSend({ chat, made, onClose }: Props & { readonly made: PairingCod
     <Dialog
       title={`A code for ${made.name}`}
       onClose={onClose}
+      stays
       actions={
         <Button kind="main" onClick={onClose}>
           Done

@@ -54,7 +54,7 @@ export function ApprovalList({ route, meant, onCount }: Props) {
     }
   });
   const count = approvals.isSuccess ? items.length : null;
-  useEffect(() => onCount(count), [count, onCount]);
+  useEffect(() => void onCount(count), [count, onCount]);
 
   const closedById = new Map(closed.map((one) => [one.approval.id, one]));
   const gone = closed.map(({ approval }) => approval).filter(({ id }) => !items.some((i) => i.id === id));

@@ -61,7 +61,7 @@ export function LiveOutput({ id, running }: { readonly id: string; readonly runn
           <CopyButton text={buffer.text} of="the output" />
         </span>
       </div>
-      {error !== null && <Failed error={error} />}
+      {error !== null && <Failed error={error} triesAgain={running} />}
       <section
         ref={box}
         className="process-output"

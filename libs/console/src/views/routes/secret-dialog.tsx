@@ -17,6 +17,7 @@ export function SecretDialog({
     <Dialog
       title={`The secret of ${name}`}
       onClose={onClose}
+      stays
       actions={
         <Button kind="main" onClick={onClose}>
           I have stored it

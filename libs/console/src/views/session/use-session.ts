@@ -1,12 +1,16 @@
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getSession } from '../../api/calls/session-calls.ts';
 import { api, ask, type Schema } from '../../api/client.ts';
+import { everyPage } from '../../api/every-page.ts';
 import { useFeed } from '../../api/feed/use-feed.ts';
 import { useThrottled } from '../../api/feed/use-throttled.ts';
 import { type SessionEvent, withLiveEvents } from './session-event.ts';
 
 /** While events keep coming, what is folded on the server is asked for at most this often. */
 const REFRESH_MS = 250;
+
+/** The largest page of the API. */
+const MOST_PER_PAGE = 200;
 
 export const sessionKey = (id: string) => ['session', id] as const;
 export const eventsKey = (id: string) => ['session', id, 'events'] as const;
@@ -38,9 +42,12 @@ export function useDeliveries(id: string) {
   const queries = useQueryClient();
   return useQuery({
     queryKey: deliveriesKey(id),
-    queryFn: async ({ signal }) =>
-      (await ask(api.GET('/v1/deliveries', { params: { query: { session: id, limit: 200 } }, signal })))
-        .items,
+    // All of them: an output without its delivery would be shown as not delivered.
+    queryFn: ({ signal }) =>
+      everyPage((cursor) => {
+        const query = { session: id, limit: MOST_PER_PAGE, ...cursor };
+        return ask(api.GET('/v1/deliveries', { params: { query }, signal }));
+      }),
     // The list is a moment behind the log, and no event tells when it has caught up.
     refetchInterval: ({ state }) =>
       isBehind(state.data ?? [], queries.getQueryData(eventsKey(id)) ?? []) ? REFRESH_MS : false,

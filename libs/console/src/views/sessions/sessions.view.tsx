@@ -9,6 +9,7 @@ import { countText } from '../../parts/text/visible-text.ts';
 import type { BulkAction } from './bulk/bulk-action.ts';
 import { MatchingDialog } from './bulk/matching-dialog.tsx';
 import { SelectedDialog } from './bulk/selected-dialog.tsx';
+import { type Selection, toggled } from './bulk/selection.ts';
 import { FilterBar } from './filters/filter-bar.tsx';
 import { Presets } from './filters/presets.tsx';
 import { filtersOf, hasFilters, type ListSearch } from './filters/session-filters.ts';
@@ -28,7 +29,7 @@ export function SessionsView() {
   const scroller = useRef<HTMLDivElement>(null);
   const searchField = useRef<HTMLInputElement>(null);
   const visible = useRef<readonly string[]>([]);
-  const [selected, setSelected] = useState<ReadonlySet<string> | 'all'>(NONE);
+  const [selected, setSelected] = useState<Selection>(NONE);
   const [act, setAct] = useState<{ readonly action: BulkAction; readonly row?: SessionRow } | null>(null);
   const atTop = useCallback(() => (scroller.current?.scrollTop ?? 0) < TOP_PX, []);
   const seen = useMemo(() => ({ atTop, visible: () => visible.current }), [atTop]);
@@ -41,13 +42,10 @@ export function SessionsView() {
     setSelected(NONE);
     void navigate({ to: '/sessions', search: next, replace: true });
   };
-  const toggle = useCallback((id: string) => {
-    setSelected((before) => {
-      const next = new Set(before === 'all' ? [] : before);
-      if (!next.delete(id)) next.add(id);
-      return next;
-    });
-  }, []);
+  const toggle = useCallback(
+    (id: string) => setSelected((before) => toggled(before, id, loader.state.list.rows)),
+    [loader],
+  );
   const onVisible = useCallback((ids: readonly string[]) => {
     visible.current = ids;
   }, []);
@@ -155,7 +153,7 @@ function NoRows(props: {
   readonly error: unknown;
   readonly retry: () => void;
 }) {
-  if (props.error !== null) return <Failed error={props.error} retry={props.retry} />;
+  if (props.error !== null) return <Failed error={props.error} retry={props.retry} triesAgain />;
   if (props.loading) return <Loading what="sessions" />;
   if (hasFilters(props.search))
     return <Empty title="No session matches">Take a filter away, or look at a longer time.</Empty>;

@@ -103,6 +103,20 @@ describe('a connection from inside', () => {
     expect(await takenUpdate(telegram, two, telegram.inbox.say({ chat: 32, text: 'third' }))).toBe(id);
   });
 
+  it('is connected at once, though nobody writes: its first call does not wait', async () => {
+    const before = telegram.requests.length;
+    const ingress = await start('one');
+    const waits = () =>
+      telegram.requests
+        .slice(before)
+        .filter(({ path }) => path.endsWith('/getUpdates'))
+        .map(({ body }) => (body as { timeout: number }).timeout);
+    await eventually(() => waits().length > 0);
+    expect(waits()[0]).toBe(0);
+    await eventually(async () => ((await connectionOf(ingress)) as { connected: boolean }).connected);
+    await eventually(() => (waits()[1] ?? 0) > 0);
+  });
+
   it('says why it is not connected: a webhook is set', async () => {
     await telegram.inbox.call('setWebhook', { url: 'http://127.0.0.1:1/' });
     const ingress = await start('one');

@@ -32,11 +32,13 @@ export const telegram: ChatPlatform = {
     account: botId,
     async run({ settings, signal, offset, take, connected }) {
       let next = offset;
+      // The first call does not wait: a bot that nobody writes to is connected, too, and status says so at once.
+      let wait = 0;
       while (!signal.aborted) {
         const updates = await callTelegram<readonly { readonly update_id: number }[]>(
           'getUpdates',
           {
-            timeout: POLL_SECONDS,
+            timeout: wait,
             limit: BATCH,
             allowed_updates: ALLOWED_UPDATES,
             ...(next === null ? {} : { offset: Number(next) }),
@@ -45,6 +47,7 @@ export const telegram: ChatPlatform = {
           POLL_LIMIT_MS,
         );
         connected();
+        wait = POLL_SECONDS;
         const last = updates.at(-1);
         if (last === undefined) continue;
         // The next call confirms what this one brought.

@@ -35,7 +35,7 @@ export function DeliveriesTab({ session }: { readonly session: Session }) {
     return error === null ? (
       <Loading what="the outputs" />
     ) : (
-      <Failed error={error} retry={() => void events.refetch()} />
+      <Failed error={error} retry={() => void Promise.all([events.refetch(), deliveries.refetch()])} />
     );
   const outputs = events.data.filter(({ type }) => type in KINDS);
   if (outputs.length === 0)

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useDeferredValue, useMemo, useRef, useState } from 'react';
-import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
+import { type RefObject, useCallback, useDeferredValue, useMemo, useRef, useState } from 'react';
+import { useRowKeys } from '../../../app/keyboard/use-row-keys.ts';
 import { Icon } from '../../../parts/controls/icon.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { JsonView } from '../../../parts/json/json-view.tsx';
@@ -15,8 +15,8 @@ export function EventsTab({ id }: { readonly id: string }) {
   const { data: events, error, refetch } = useEvents(id);
   const { find = '' } = useSearch({ from: '/shell/sessions/$id' });
   const navigate = useNavigate();
-  const field = useRef<HTMLInputElement>(null);
-  useHotkeys({ '/': () => field.current?.focus() });
+  const list = useRef<HTMLDivElement>(null);
+  useRowKeys(list);
   const wanted = useDeferredValue(find);
   const found = useMemo(() => findEvents(events ?? [], wanted), [events, wanted]);
   if (events === undefined)
@@ -29,7 +29,7 @@ export function EventsTab({ id }: { readonly id: string }) {
     <div className="events-tab">
       <div className="events-bar">
         <input
-          ref={field}
+          data-search
           type="search"
           className="field"
           aria-label="Search in events"
@@ -51,14 +51,18 @@ export function EventsTab({ id }: { readonly id: string }) {
       {found.length === 0 ? (
         <Empty title="No event has this text">The search looks at types, data and who appended it.</Empty>
       ) : (
-        <EventList events={found} />
+        <EventList events={found} scroller={list} />
       )}
     </div>
   );
 }
 
-function EventList({ events }: { readonly events: readonly SessionEvent[] }) {
-  const scroller = useRef<HTMLDivElement>(null);
+interface ListProps {
+  readonly events: readonly SessionEvent[];
+  readonly scroller: RefObject<HTMLDivElement | null>;
+}
+
+function EventList({ events, scroller }: ListProps) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const keyOf = useCallback((index: number) => events[index]?.version ?? index, [events]);
   const rows = useVirtualizer({
@@ -84,6 +88,7 @@ function EventList({ events }: { readonly events: readonly SessionEvent[] }) {
             <li
               key={key}
               data-index={index}
+              data-row={event.version}
               ref={rows.measureElement}
               className="event-row"
               style={{ transform: `translateY(${start}px)` }}
@@ -91,6 +96,7 @@ function EventList({ events }: { readonly events: readonly SessionEvent[] }) {
               <button
                 type="button"
                 className="event-toggle"
+                data-row-focus
                 aria-expanded={isOpen}
                 onClick={() => toggle(event.version)}
               >

@@ -16,7 +16,9 @@ interface Props {
 const SAMPLE = 10;
 
 /** Does one thing with the selected sessions: what will happen, then how far it is. */
-export function SelectedDialog({ action, rows, onDone, onClose }: Props) {
+export function SelectedDialog({ action, rows: selected, onDone, onClose }: Props) {
+  // As they were when it was opened: the rows change, and some go, while the work is under way.
+  const [rows] = useState(selected);
   const { verb, effect, danger, fits, misfit, run } = BULK_ACTIONS[action];
   const fitting = rows.filter(fits);
   const [sure, setSure] = useState(action !== 'erase');

@@ -88,7 +88,7 @@ function SearchField(props: {
   const { search, onChange, field } = props;
   const wanted = search.q ?? '';
   const [text, setText] = useState(wanted);
-  useEffect(() => setText(wanted), [wanted]);
+  useEffect(() => void setText(wanted), [wanted]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it follows the text alone.
   useEffect(() => {
     if (text.trim() === wanted) return;

@@ -13,6 +13,7 @@ import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { SessionBadge } from '../../../parts/session/session-badge.tsx';
 import { countText, visibleText } from '../../../parts/text/visible-text.ts';
 import { Time, Took } from '../../../parts/time/time.tsx';
+import type { Selection } from '../bulk/selection.ts';
 import type { ListLoader, ListState } from './list-loader.ts';
 import { placeToShow } from './rows-in-sight.ts';
 import type { SessionRow } from './session-rows.ts';
@@ -33,7 +34,7 @@ interface Props {
   readonly offset: number;
   readonly keepOffset: (offset: number) => void;
   readonly onVisible: (ids: readonly string[]) => void;
-  readonly selected: ReadonlySet<string> | 'all';
+  readonly selected: Selection;
   readonly onSelect: (id: string) => void;
   readonly onRetry: (row: SessionRow) => void;
 }

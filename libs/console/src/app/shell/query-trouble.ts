@@ -1,0 +1,16 @@
+import type { Query } from '@tanstack/react-query';
+
+/** One failure is nothing: the next attempt comes after a second. */
+const FAILURES = 2;
+
+/** What of a query decides. */
+export interface Asked {
+  readonly isActive: () => boolean;
+  readonly state: Pick<Query['state'], 'fetchFailureCount' | 'fetchFailureReason'>;
+}
+
+/** Why something that is shown cannot be loaded or brought up to date; null if nothing fails again and again. */
+export function queryTrouble(queries: readonly Asked[]): Error | null {
+  const failing = queries.find((query) => query.isActive() && query.state.fetchFailureCount >= FAILURES);
+  return failing?.state.fetchFailureReason ?? null;
+}
