@@ -86,6 +86,8 @@ export interface DiscordStandIn extends StandIn {
   /** The payload of a click that nobody sent yet. */
   clickPayload(message: string, data: string, done: DoneOn): Readonly<Record<string, unknown>>;
   commandPayload(name: string, text: string | undefined, done: DoneOn): Readonly<Record<string, unknown>>;
+  /** The flags of the application; at first GATEWAY_MESSAGE_CONTENT_LIMITED. */
+  setFlags(flags: number): void;
   /** Forgets the nonces, as Discord does after a few minutes. */
   forgetNonces(): void;
   /** The next message exhausts the rate limit for this long. */
@@ -136,6 +138,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
   const gateway = await startDiscordGateway({ ...options, botId, applicationId });
   let commands: readonly Readonly<Record<string, unknown>>[] = [];
   let interactionsUrl: string | null = null;
+  let flags = 1 << 19;
   let bucketSeconds: number | null = null;
   let made = 0n;
   const nextId = () => {
@@ -194,7 +197,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
       body: {
         id: applicationId,
         name: 'angelia',
-        flags: 1 << 19,
+        flags,
         interactions_endpoint_url: interactionsUrl,
       },
     };
@@ -476,6 +479,9 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
           'x-signature-timestamp': String(seconds),
         },
       };
+    },
+    setFlags(given) {
+      flags = given;
     },
     forgetNonces: () => nonces.clear(),
     emptyBucket(seconds) {

@@ -53,6 +53,8 @@ export interface SlackStandIn extends StandIn {
   /** Puts a file up. With an address, Slack says that it keeps it there. */
   addFile(id: string, content: string, address?: string): void;
   shownIn(channel: string): string[];
+  /** The scopes of the bot's token, as a header of `auth.test` says. */
+  grant(scopes: readonly string[]): void;
   /** From now on blocks with markup are answered with `invalid_blocks`. */
   refuseBlocks(): void;
   /** From now on reading the channel is answered with this error (`missing_scope`). */
@@ -105,6 +107,7 @@ export async function startSlack(options: {
   const problems: string[] = [];
   const socketMode =
     options.appToken === undefined ? null : await startSocketMode((what) => problems.push(what));
+  let scopes: readonly string[] = [];
   let blocksRefused = false;
   let historyError: string | null = null;
   let made = 0;
@@ -140,7 +143,10 @@ export async function startSlack(options: {
         : no('invalid_auth');
     }
     if (authorization !== `Bearer ${options.token}`) return no('invalid_auth');
-    if (method === 'auth.test') return { status: 200, body: { ok: true, user: 'stand-in', team: 'T' } };
+    if (method === 'auth.test') {
+      const headers = { 'x-oauth-scopes': scopes.join(',') };
+      return { status: 200, headers, body: { ok: true, user: 'stand-in', team: 'T' } };
+    }
     if (method === 'files.info') return fileInfo(request.query.get('file') ?? '');
     const [, id] = /^\/files-pri\/[^/]+-(F\w+)\/download\/.+$/.exec(request.path) ?? [];
     if (id !== undefined) return { status: 200, body: files.get(id)?.content ?? '' };
@@ -362,6 +368,9 @@ export async function startSlack(options: {
     },
     shownIn: (channel) =>
       messages.filter((one) => one.channel === channel).map(({ block, text }) => block ?? text),
+    grant(granted) {
+      scopes = granted;
+    },
     refuseBlocks() {
       blocksRefused = true;
     },
