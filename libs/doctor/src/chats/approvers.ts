@@ -36,11 +36,13 @@ function problemOf(
   seen: ChatsSeen | null,
 ): { readonly why: string; readonly todo: string } | null {
   if (approver === 'link') return null;
-  const [platform = '', id = ''] = splitOnce(approver);
+  // An id may have colons (Matrix).
+  const colon = approver.indexOf(':');
+  const [platform, id] = [approver.slice(0, colon), approver.slice(colon + 1)];
   const [name, chat] =
     Object.entries(chats).find(([, one]) => one.platform === platform && one.enabled) ?? [];
   if (name === undefined || chat === undefined) {
-    const todo = `add a chat of that platform to \`chats\`, or correct the name before the colon`;
+    const todo = 'add a chat of that platform to `chats`, or correct the name before the colon';
     return { why: `no enabled chat has the platform ${platform}`, todo };
   }
   if (platform === 'github_comment' && !/^\d+$/.test(id)) {
@@ -58,9 +60,4 @@ function maySpeak(id: string, name: string, chat: ChatConfig, seen: ChatsSeen | 
   // There `users` may be logins, and whoever has a relation to the repository may speak.
   if (chat.platform === 'github_comment' && (users.length > 0 || chat.associations.length > 0)) return true;
   return (seen.paired.get(name) ?? []).some((one) => one.kind === 'chat' || one.id === id);
-}
-
-function splitOnce(approver: string): [string, string] {
-  const colon = approver.indexOf(':');
-  return [approver.slice(0, colon), approver.slice(colon + 1)];
 }
