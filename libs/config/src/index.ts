@@ -43,6 +43,7 @@ export {
 } from './secrets/standard-secret.ts';
 export { type Signer, signerOf } from './secrets/webhook-signature.ts';
 export { shownConfig, withoutSecrets } from './secrets/without-secrets.ts';
+export { neededSlackScopes, slackScopes } from './slack-scopes.ts';
 export {
   ConfigRefused,
   ConfigUnusable,

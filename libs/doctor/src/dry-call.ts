@@ -8,7 +8,12 @@ export interface DryCall {
 }
 
 export type DryAnswer =
-  | { readonly kind: 'answered'; readonly status: number; readonly body: unknown }
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly headers: Headers;
+      readonly body: unknown;
+    }
   | { readonly kind: 'unreachable'; readonly reason: string };
 
 /** No answer to these calls is longer; lists of models are the longest. A longer one is not read. */
@@ -23,7 +28,8 @@ export async function dryCall(call: DryCall, timeoutMs: number): Promise<DryAnsw
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    return { kind: 'answered', status: response.status, body: parsed(await textOf(response)) };
+    const { status, headers } = response;
+    return { kind: 'answered', status, headers, body: parsed(await textOf(response)) };
   } catch (error) {
     return { kind: 'unreachable', reason: reasonOf(error) };
   }

@@ -1,5 +1,6 @@
 import { scrubber, secretsInUrl, secretValuesIn } from '@angelia/config';
 import { type Config, isSecretKey } from '@angelia/contracts';
+import { chatsFindings } from './chats/findings.ts';
 import { type CheckedConfig, checkConfig, environmentFindings } from './config.ts';
 import { type Finding, fault, reasonOf, skipped } from './finding.ts';
 import { lastHourFindings } from './last-hour.ts';
@@ -18,7 +19,7 @@ export interface ExamineOptions {
   /** The environment of the services (INTERFACES.md, "Environment"). Missing variables come from the local stack. */
   readonly env: NodeJS.ProcessEnv;
   readonly local: LocalStack;
-  /** Also the checks that call others: targets, models, MCP servers. Default true. */
+  /** Also the checks that call others: targets, chats, models, MCP servers. Default true. */
   readonly calls?: boolean;
   /** The address of ingress, if it differs from ANGELIA_HOST and ANGELIA_PORT. */
   readonly ingressUrl?: string;
@@ -77,14 +78,29 @@ export async function examine(options: ExamineOptions): Promise<Finding[]> {
         : servicesFindings({ local, adminUrls, ingressUrls: ingressUrls(options, env, local), timeoutMs }),
     ),
     ...(config === null
-      ? [[skipped('targets', 'targets, models and MCP servers are in the config, which does not load')]]
-      : calls
-        ? [
-            check('targets', () => targetsFindings(config, timeoutMs)),
-            check('models', () => modelsFindings(config, timeoutMs)),
-            check('mcp', () => mcpFindings(config, env.PATH ?? '', timeoutMs)),
-          ]
-        : []),
+      ? [
+          [
+            skipped(
+              'targets',
+              'targets, chats, models and MCP servers are in the config, which does not load',
+            ),
+          ],
+        ]
+      : [
+          check('chats', () =>
+            chatsFindings(config, {
+              ...{ databaseUrl: env.DATABASE_URL, calls, timeoutMs },
+              now: options.now ?? Date.now,
+            }),
+          ),
+        ]),
+    ...(config === null || !calls
+      ? []
+      : [
+          check('targets', () => targetsFindings(config, timeoutMs)),
+          check('models', () => modelsFindings(config, timeoutMs)),
+          check('mcp', () => mcpFindings(config, env.PATH ?? '', timeoutMs)),
+        ]),
   ]);
   const clean = scrubber(secretsOf(env, config));
   return found.flat().map((finding) => ({

@@ -1,3 +1,4 @@
+export { chatsFindings } from './chats/findings.ts';
 export { type ExamineOptions, examine } from './examine.ts';
 export type { Finding, FindingState } from './finding.ts';
 export { modelsFindings } from './models.ts';

@@ -14,7 +14,7 @@ import type { Page } from '@angelia/testkit/browser';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
 import { violations } from './accessibility.ts';
-import { open, signedIn } from './visit.ts';
+import { answerLink, open, signedIn, visit } from './visit.ts';
 
 let sink: Sink;
 let model: ModelServer;
@@ -130,6 +130,27 @@ export function hostileTexts(): void {
         { expected: [/status of 400/] },
       );
       await stack.waitForEnd(sessionId, { settled: true });
+      expect(asked).toEqual([]);
+    });
+
+    it('of a question do nothing on the page behind its link', async () => {
+      const choice = '<img src=x onerror="window.ran=1"> \u202Egpj.exe';
+      model.next(callTool('clarify', { question: hostile('QUESTION'), choices: [choice, 'Plain'] }));
+      const { sessionId } = await stack.post({ route: 'hostile', body: { text: hostile('LINKED') } });
+      const link = await answerLink(sink, sessionId);
+      await visit(async (page) => {
+        await page.goto(link);
+        await page.getByRole('heading', { name: /^LINKED/, level: 1 }).waitFor();
+        await page.getByText('QUESTION').first().waitFor();
+        await nothingRan(page);
+        // Whatever it holds, the choice comes back as it was offered.
+        await page.getByLabel(/gpj/).check();
+        await page.getByRole('button', { name: 'Send' }).click();
+        await page.getByRole('heading', { name: 'Thank you' }).waitFor();
+      });
+      await stack.waitForEnd(sessionId, { settled: true });
+      const messages = model.requests.at(-1)?.body.messages as { role: string; content: string }[];
+      expect(JSON.parse(messages.at(-1)?.content ?? '')).toEqual({ answer: choice });
       expect(asked).toEqual([]);
     });
 

@@ -1,3 +1,4 @@
+import { eventually, type Sink } from '@angelia/testkit';
 import { type Page, startTestBrowser, type TestBrowser, type VisitOptions } from '@angelia/testkit/browser';
 import { afterAll, beforeAll } from '@jest/globals';
 import { stack } from '../shared-stack.ts';
@@ -43,4 +44,12 @@ export async function open(page: Page, view: string): Promise<void> {
     .getByRole('link', { name: view })
     .click();
   await page.getByRole('heading', { name: view, level: 1 }).waitFor();
+}
+
+/** The link of a session's question, from the message that brought it. */
+export async function answerLink(sink: Sink, sessionId: string): Promise<string> {
+  const message = await eventually(() => sink.taken(sessionId).find(({ payload }) => payload.clarification));
+  const link = /http\S+\/answers\/\S+$/.exec(message.payload.text)?.[0];
+  if (link === undefined) throw new Error(`no link in: ${message.payload.text}`);
+  return link;
 }

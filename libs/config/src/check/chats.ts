@@ -63,6 +63,7 @@ const SENDS_FILES: readonly string[] = [
   'discord',
   'mattermost',
   'matrix',
+  'email',
 ] satisfies ChatConfig['platform'][];
 
 function fileProblems(name: string, { platform, files }: ChatConfig): ConfigProblem[] {

@@ -20,6 +20,6 @@ it('files of answers are refused where they are not sent, with the platforms tha
   expect(saidAbout({ platform: 'matrix', user_id: '@a:example.org' })).toEqual([]);
   const github = { platform: 'github_comment', webhook_secret: 'a-secret', bot_name: 'a-bot' };
   expect(saidAbout(github)).toEqual([
-    'files are not sent to github_comment. Platforms that take them: telegram, slack, discord, mattermost, matrix. Remove this key.',
+    'files are not sent to github_comment. Platforms that take them: telegram, slack, discord, mattermost, matrix, email. Remove this key.',
   ]);
 });

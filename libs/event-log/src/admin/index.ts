@@ -11,5 +11,6 @@ export {
 export { type LastHour, readLastHour } from './last-hour.ts';
 export { migrate } from './migrate.ts';
 export { eraseSession, isRebuilding, type Pruned, pruneSessions } from './prune.ts';
+export { type ChatsSeen, readChats } from './read-chats.ts';
 export { type RebuildResult, rebuildViews } from './rebuild.ts';
 export { upgradeViews } from './upgrade-views.ts';

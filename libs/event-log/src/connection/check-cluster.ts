@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { NotMigrated, WrongCluster } from '../errors.ts';
 
 /** The newest migration that this program needs. The program waits for an older schema, and accepts a newer one. */
-export const NEEDED_MIGRATION = 18;
+export const NEEDED_MIGRATION = 19;
 
 /** Runs once per connection, so that a database that is swapped under a running service is refused too. */
 export async function checkCluster(client: pg.ClientBase): Promise<void> {

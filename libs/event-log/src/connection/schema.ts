@@ -64,6 +64,7 @@ export interface Schema {
     holder: string;
     epoch: number;
     expires_at: Date;
+    note: unknown;
   };
   'angelia.dead_letters': {
     id: Generated<number>;

@@ -45,7 +45,7 @@ const TAKE: Statement = {
   text: `INSERT INTO angelia.leaders AS l (name, holder, epoch, expires_at)
          VALUES ($1, $2, nextval('angelia.lead_epochs'), clock_timestamp() + make_interval(secs => $4))
          ON CONFLICT (name) DO UPDATE
-         SET holder = EXCLUDED.holder, epoch = nextval('angelia.lead_epochs'), expires_at = EXCLUDED.expires_at
+         SET holder = EXCLUDED.holder, epoch = nextval('angelia.lead_epochs'), expires_at = EXCLUDED.expires_at, note = NULL
          WHERE l.expires_at <= clock_timestamp()
             OR ($3 AND l.holder <> $2 AND regexp_replace(l.holder, '#[^#]*$', '') = regexp_replace($2, '#[^#]*$', ''))
          RETURNING epoch`,
@@ -59,6 +59,10 @@ const RENEW: Statement = {
 const RELEASE: Statement = {
   name: 'lead_release',
   text: `UPDATE angelia.leaders SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2`,
+};
+const NOTE: Statement = {
+  name: 'lead_note',
+  text: `UPDATE angelia.leaders SET note = $3::jsonb WHERE name = $1 AND epoch = $2`,
 };
 
 /** The leads of one process ask at the same moments (untilTick). Questions within this time go into one statement. */
@@ -91,6 +95,21 @@ class Questions<Question extends object> {
     this.#answered = null;
     return this.#pool.query(this.#statement, [JSON.stringify(questions)]);
   }
+}
+
+/** What the leader says about its work, for the operator (`readChats` of ../admin). Changes nothing once another leads. */
+export async function noteLead(
+  log: EventLog,
+  lead: { readonly name: string; readonly epoch: number },
+  note: ConnectionNote,
+): Promise<void> {
+  await log.database.relaxed.query(NOTE, [lead.name, lead.epoch, JSON.stringify(note)]);
+}
+
+/** Of the connection of a chat. `error`: why the last try failed; null: it did not. */
+export interface ConnectionNote {
+  readonly connected: boolean;
+  readonly error: string | null;
 }
 
 interface LeadQuestions {

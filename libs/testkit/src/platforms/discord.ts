@@ -45,6 +45,8 @@ interface Interaction {
   readonly token: string;
   /** `type` and `data` of the answer; null: none came yet. */
   answer: Readonly<Record<string, unknown>> | null;
+  /** What replaced an answer that said "later". */
+  edited: string | null;
 }
 
 type Writing = Omit<DiscordWriting, 'id'>;
@@ -86,6 +88,8 @@ export interface DiscordStandIn extends StandIn {
   /** The payload of a click that nobody sent yet. */
   clickPayload(message: string, data: string, done: DoneOn): Readonly<Record<string, unknown>>;
   commandPayload(name: string, text: string | undefined, done: DoneOn): Readonly<Record<string, unknown>>;
+  /** The flags of the application; at first GATEWAY_MESSAGE_CONTENT_LIMITED. */
+  setFlags(flags: number): void;
   /** Forgets the nonces, as Discord does after a few minutes. */
   forgetNonces(): void;
   /** The next message exhausts the rate limit for this long. */
@@ -136,6 +140,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
   const gateway = await startDiscordGateway({ ...options, botId, applicationId });
   let commands: readonly Readonly<Record<string, unknown>>[] = [];
   let interactionsUrl: string | null = null;
+  let flags = 1 << 19;
   let bucketSeconds: number | null = null;
   let made = 0n;
   const nextId = () => {
@@ -172,6 +177,8 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
     }
     if (route.endsWith('/applications/@me')) return ofApplication(request);
     const callback = /^POST \/interactions\/(\d+)\/([^/]+)\/callback$/.exec(route);
+    const original = /^PATCH \/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/.exec(route);
+    if (original !== null) return editAnswer(original[1] ?? '', original[2] ?? '', request.body);
     if (callback !== null) return respondTo(callback[1] ?? '', callback[2] ?? '', request.body);
     if (route === `PUT /applications/${applicationId}/commands`) return register(request.body);
     return ofChannel(request, route);
@@ -194,7 +201,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
       body: {
         id: applicationId,
         name: 'angelia',
-        flags: 1 << 19,
+        flags,
         interactions_endpoint_url: interactionsUrl,
       },
     };
@@ -362,6 +369,17 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
     return { status: 204 };
   }
 
+  /** .../receiving-and-responding#edit-original-interaction-response */
+  function editAnswer(application: string, token: string, body: unknown): PlatformAnswer {
+    const found = interactions.find((one) => application === applicationId && one.token === token);
+    if (found === undefined || found.answer === null) return error(404, 10_015, 'Unknown Webhook');
+    const { content } = body as { readonly content?: unknown };
+    if (typeof content !== 'string' || content === '' || content.length > MOST_CHARACTERS)
+      throw invalid('content');
+    found.edited = content;
+    return { status: 200, body: {} };
+  }
+
   function checkAnswer(body: unknown): void {
     const { type, data } = (body ?? {}) as { type?: unknown; data?: Record<string, unknown> };
     if (![4, 5, 6, 7].includes(type as number)) throw invalid('type');
@@ -392,7 +410,7 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
   function begin(): { readonly id: string; readonly applicationId: string; readonly token: string } {
     const id = nextId();
     const token = `aW50ZXJhY3Rpb24${id}`;
-    interactions.push({ id, token, answer: null });
+    interactions.push({ id, token, answer: null, edited: null });
     return { id, applicationId, token };
   }
 
@@ -476,6 +494,9 @@ export async function startDiscord(options: DiscordOptions): Promise<DiscordStan
           'x-signature-timestamp': String(seconds),
         },
       };
+    },
+    setFlags(given) {
+      flags = given;
     },
     forgetNonces: () => nonces.clear(),
     emptyBucket(seconds) {

@@ -56,6 +56,8 @@ export interface SlackStandIn extends StandIn {
   /** Puts a file up. With an address, Slack says that it keeps it there. */
   addFile(id: string, content: string, address?: string): void;
   shownIn(channel: string): string[];
+  /** The scopes of the bot's token, as a header of `auth.test` says. */
+  grant(scopes: readonly string[]): void;
   /** From now on blocks with markup are answered with `invalid_blocks`. */
   refuseBlocks(): void;
   /** From now on reading the channel is answered with this error (`missing_scope`). */
@@ -115,6 +117,7 @@ export async function startSlack(options: {
   const problems: string[] = [];
   const socketMode =
     options.appToken === undefined ? null : await startSocketMode((what) => problems.push(what));
+  let scopes: readonly string[] = [];
   let blocksRefused = false;
   let historyError: string | null = null;
   const ok = (body: Record<string, unknown>): PlatformAnswer => ({
@@ -147,6 +150,7 @@ export async function startSlack(options: {
         : no('invalid_auth');
     }
     if (authorization !== `Bearer ${options.token}`) return no('invalid_auth');
+<<<<<<< HEAD
     if (method === 'auth.test')
       return {
         status: 200,
@@ -155,6 +159,12 @@ export async function startSlack(options: {
           ...{ team_id: SLACK_TEAM, user_id: SLACK_BOT },
         },
       };
+=======
+    if (method === 'auth.test') {
+      const headers = { 'x-oauth-scopes': scopes.join(',') };
+      return { status: 200, headers, body: { ok: true, user: 'stand-in', team: 'T' } };
+    }
+>>>>>>> doctor-chats
     if (method === 'files.info') return fileInfo(request.query.get('file') ?? '');
     const [, id] = /^\/files-pri\/[^/]+-(F\w+)\/download\/.+$/.exec(request.path) ?? [];
     if (id !== undefined) return { status: 200, body: files.get(id)?.content ?? '' };
@@ -399,6 +409,9 @@ export async function startSlack(options: {
     },
     shownIn: (channel) =>
       messages.filter((one) => one.channel === channel).map(({ block, text }) => block ?? text),
+    grant(granted) {
+      scopes = granted;
+    },
     refuseBlocks() {
       blocksRefused = true;
     },

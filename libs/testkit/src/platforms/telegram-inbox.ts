@@ -101,6 +101,7 @@ export function startTelegramInbox(botId: number): TelegramInbox {
   let webhook: TelegramWebhook | null = null;
   let allowed: readonly string[] = DEFAULT_ALLOWED;
   let attempts = 0;
+  let lastError: { readonly last_error_date: number; readonly last_error_message: string } | null = null;
   /** The getUpdates that waits. Another one ends it. */
   let waiting: ((end: 'new' | 'conflict') => void) | null = null;
   const queues = new Map<string, Promise<void>>();
@@ -164,7 +165,10 @@ export function startTelegramInbox(botId: number): TelegramInbox {
         webhook = null;
         return ok(true);
       case 'getWebhookInfo':
-        return ok({ url: webhook?.url ?? '', pending_update_count: updates.length });
+        return ok({
+          ...{ url: webhook?.url ?? '', has_custom_certificate: false, pending_update_count: updates.length },
+          ...lastError,
+        });
       case 'setMyCommands': {
         const given = body.commands as { command: string; description: string }[];
         if (!Array.isArray(given) || given.length > 100) malformed('commands');
@@ -219,7 +223,14 @@ export function startTelegramInbox(botId: number): TelegramInbox {
       while (!stopping.signal.aborted && webhook !== null && updates.includes(update)) {
         const status = await post(update);
         if (status !== null && status >= 200 && status < 300) confirm(update);
-        else await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        else {
+          lastError = {
+            last_error_date: Math.floor(Date.now() / 1000),
+            last_error_message:
+              status === null ? 'Connection refused' : `Wrong response from the webhook: ${status}`,
+          };
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        }
       }
     });
     queues.set(chat, mine);

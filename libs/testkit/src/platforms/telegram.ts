@@ -133,6 +133,8 @@ export async function startTelegram(options: {
     if (method === 'sendDocument') return sendDocument(request);
     const keys = KEYS[method] ?? inbox.keys[method];
     if (keys === undefined) return error(404, 'Not Found');
+    // "We support GET and POST HTTP methods."
+    if (request.method === 'GET' && keys.size === 0) return inbox.call(method, {});
     if (request.method !== 'POST' || !/^application\/json/.test(request.headers['content-type'] ?? '')) {
       throw new Malformed('a POST of JSON is wanted', badRequest('unsupported'));
     }

@@ -7,7 +7,7 @@ import { escaped, foreign, visibleText } from './text/visible-text.ts';
 
 /** Readable in every browser and screen reader: no script, one style sheet, system fonts, dark mode if preferred. */
 const STYLE = `:root{color-scheme:light dark}
-body{font:1.125rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}
+body{font:1.125rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;background:Canvas;color:CanvasText}
 h1{font-size:1.25rem}body,pre{overflow-wrap:anywhere}pre,.plain{white-space:pre-wrap}
 pre{border:1px solid;border-radius:.5rem;padding:1rem}blockquote{margin-left:0;padding-left:1rem;border-left:3px solid}
 table{border-collapse:collapse}th,td{border:1px solid;padding:.25rem .5rem;text-align:left}

@@ -113,7 +113,7 @@ export interface ConnectionContext extends PlatformCall {
   take(updates: readonly ChatUpdate[], offset?: string): Promise<void>;
   /** Something that the operator should know and that stops nothing. Told once by whoever calls it. */
   tell(what: string): void;
-  /** Shown by /v1/system and doctor. */
+  /** Shown by /v1/chats and doctor. */
   connected(): void;
 }
 

@@ -17,6 +17,8 @@ export interface RecordedConnection {
   readonly connected: number;
   /** The next batches cannot be made durable. */
   failTakes(count: number): void;
+  /** The next batch is not durable before this resolves. */
+  holdTake(until: Promise<unknown>): void;
   start(): void;
   /** As a process that is stopped: what is not durable is forgotten. */
   stop(): Promise<void>;
@@ -35,6 +37,7 @@ export function recordedConnection(
   let offset: string | null = null;
   let connected = 0;
   let failing = 0;
+  let held: Promise<unknown> = Promise.resolve();
   let stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
 
@@ -54,6 +57,7 @@ export function recordedConnection(
               failing -= 1;
               throw new Error('the log is away');
             }
+            await held;
             for (const update of updates) if (!taken.has(update.updateId)) taken.set(update.updateId, update);
             if (next !== undefined) offset = next;
           },
@@ -84,6 +88,9 @@ export function recordedConnection(
     },
     failTakes(count) {
       failing = count;
+    },
+    holdTake(until) {
+      held = until;
     },
     start() {
       stopping = new AbortController();

@@ -53,6 +53,25 @@ describe('a mail', () => {
     expect(mail?.attachments).toEqual([]);
   });
 
+  it('brings a file as an attachment, byte by byte, in the same conversation, under an id of its own', async () => {
+    const bytes = Buffer.from([0, 1, 2, 13, 10, 46, 13, 10, 255, 254]);
+    const file = { name: 'Größe, "2" <b>.bin', type: 'application/octet-stream', bytes };
+    const sent = request('unused', { in_reply_to: '<q@example.com>', thread: '<root@example.com>' });
+    const result = await target.sendFile?.(sent, file);
+    expect(result).toEqual({ kind: 'taken', receipt: `<angelia.${sent.secretKey}@example.com>` });
+    const { mail } = smtp.mails[0] ?? {};
+    expect(mail?.attachments).toMatchObject([
+      { filename: file.name, mimeType: 'application/octet-stream', disposition: 'attachment' },
+    ]);
+    expect(Buffer.from(mail?.attachments[0]?.content as ArrayBuffer)).toEqual(bytes);
+    expect(mail?.text?.trim()).toBe(file.name);
+    expect(mail?.html).toContain('Größe, &quot;2&quot; &lt;b&gt;.bin');
+    expect(mail?.inReplyTo).toBe('<q@example.com>');
+    await target.sendFile?.({ ...sent, window: windowOf(), markDuplicate: true }, file);
+    expect(smtp.mails[1]?.mail.text).toMatch(/^\(possible duplicate\)/);
+    expect(smtp.mails[1]?.mail.messageId).toBe(mail?.messageId);
+  });
+
   it('has the same Message-ID on every attempt', async () => {
     const sent = request('once');
     await target.send(sent);

@@ -6,7 +6,7 @@ import { renderChunks } from '../../text/cut/render-chunks.ts';
 import { utf8Bytes } from '../../text/markup/markup.ts';
 import { escapeHtml, joinLists, richHtml } from '../../text/markup/rich-html.ts';
 import { inOneLine } from '../calls/api-answer.ts';
-import type { SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
+import type { OutboundFile, SendRequest, SendResult, Target, TargetSettings } from '../target.ts';
 
 /**
  * Mail by SMTP (nodemailer), as plain text and HTML, one connection per mail. A resend has the same Message-ID, so many
@@ -58,28 +58,12 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
       })),
 
     async send(request) {
-      const settings = settingsOf(request.settings);
-      const mail = await mailOf(request, settings);
-      const connection = new SMTPConnection({
-        host: settings.host,
-        port: portOf(settings),
-        secure: settings.security === 'tls',
-        requireTLS: settings.security === 'starttls',
-        ignoreTLS: settings.security === 'none',
-        // The window's signal ends the request. These only keep nodemailer's own timeouts from coming earlier.
-        connectionTimeout: IDLE_MS,
-        greetingTimeout: IDLE_MS,
-        socketTimeout: IDLE_MS,
-        logger: false,
-        tls: options.ca === undefined ? {} : { ca: options.ca },
-      });
-      open.add(connection);
-      connection.once('end', () => open.delete(connection));
-      const { result, answered } = await deliver(connection, mail, settings, request.window);
-      // QUIT first: servers hold a dropped connection against the sender.
-      if (answered) connection.quit();
-      else connection.close();
-      return result;
+      return post(open, options.ca, await mailOf(request, settingsOf(request.settings)), request);
+    },
+
+    /** A mail of its own in the conversation, so that the text neither waits for the file nor is refused with it. */
+    async sendFile(request, file) {
+      return post(open, options.ca, await mailOf(request, settingsOf(request.settings), file), request);
     },
 
     placeOf(receipt, address) {
@@ -97,6 +81,35 @@ export function emailTarget(options: { readonly ca?: string } = {}): Target {
   };
 }
 
+async function post(
+  open: Set<SMTPConnection>,
+  ca: string | undefined,
+  mail: Mail,
+  { settings: given, window }: SendRequest,
+): Promise<SendResult> {
+  const settings = settingsOf(given);
+  const connection = new SMTPConnection({
+    host: settings.host,
+    port: portOf(settings),
+    secure: settings.security === 'tls',
+    requireTLS: settings.security === 'starttls',
+    ignoreTLS: settings.security === 'none',
+    // The window's signal ends the request. These only keep nodemailer's own timeouts from coming earlier.
+    connectionTimeout: IDLE_MS,
+    greetingTimeout: IDLE_MS,
+    socketTimeout: IDLE_MS,
+    logger: false,
+    tls: ca === undefined ? {} : { ca },
+  });
+  open.add(connection);
+  connection.once('end', () => open.delete(connection));
+  const { result, answered } = await deliver(connection, mail, settings, window);
+  // QUIT first: servers hold a dropped connection against the sender.
+  if (answered) connection.quit();
+  else connection.close();
+  return result;
+}
+
 // The schema in libs/config/src/targets has checked these.
 const settingsOf = (settings: TargetSettings) => settings as unknown as EmailSettings;
 const addressOf = ({ address }: SendRequest) => address.to as unknown as EmailAddress;
@@ -112,7 +125,8 @@ interface Mail {
   readonly raw: Buffer;
 }
 
-async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Mail> {
+/** With a file, its name is the text. */
+async function mailOf(request: SendRequest, settings: EmailSettings, file?: OutboundFile): Promise<Mail> {
   const { message, chunk, secretKey } = request;
   const { to, cc = [], subject, in_reply_to: repliesTo, thread } = addressOf(request);
   const from = bareAddress(settings.from);
@@ -123,7 +137,8 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
   const conversation = request.earlier.flatMap((receipt) => MESSAGE_ID.exec(receipt)?.[0] ?? []);
   const [first, last] = [thread ?? repliesTo ?? conversation.at(0), conversation.at(-1) ?? repliesTo];
   const mark = request.markDuplicate ? DUPLICATE_MARK.trim() : null;
-  const plain = chunk.plain ?? chunk.text;
+  const plain = file?.name ?? chunk.plain ?? chunk.text;
+  const html = file === undefined ? chunk.text : `<p>${escapeHtml(file.name)}</p>`;
   const raw = await new MailComposer({
     from: settings.from,
     to: [...to],
@@ -135,7 +150,12 @@ async function mailOf(request: SendRequest, settings: EmailSettings): Promise<Ma
       : { inReplyTo: last, references: [...new Set([first, last])] }),
     date: new Date(request.recordedAt),
     text: mark === null ? plain : `${mark}\n\n${plain}`,
-    html: page(mark === null ? chunk.text : `<p>${escapeHtml(mark)}</p>\n${chunk.text}`),
+    html: page(mark === null ? html : `<p>${escapeHtml(mark)}</p>\n${html}`),
+    ...(file === undefined
+      ? {}
+      : {
+          attachments: [{ filename: file.name, contentType: file.type, content: Buffer.from(file.bytes) }],
+        }),
     // RFC 3834: no out-of-office replies.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { buttonData } from '@angelia/chats';
 import { sessionId } from '@angelia/contracts';
+import { readChats } from '@angelia/event-log/admin';
 import { metrics } from '@angelia/service-kit';
 import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -66,22 +68,50 @@ describe('a connection from inside', () => {
     expect(await connectionOf(ingress)).toEqual({ leading: true, connected: true, error: null });
   });
 
-  it('records a click that came too late, and goes on', async () => {
-    const ingress = await start('one');
-    const id = (await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 35, text: 'ask me' }))) ?? '';
+  /** The session that the message starts, and the data of the button of a choice of its question. */
+  async function asked(ingress: TestIngress, chat: number, choices: readonly string[]) {
+    const update = telegram.inbox.say({ chat, text: '@stand_in_bot ask me' });
+    const id = (await takenUpdate(telegram, ingress, update)) ?? '';
     const worker = openWorker({ databaseUrl: database.url });
     await worker.asksFor(id, 'clarify', 'call-1');
     const { state } = await worker.does(id, ({ generation }) => ({
       ...{ type: 'request-clarification', generation, clarificationId: 'question-1', callId: 'call-1' },
-      ...{ question: 'Where to?', choices: ['Rome'], deadline: Date.now() + 3_600_000, onTimeout: 'end' },
+      ...{ question: 'Where to?', choices, deadline: Date.now() + 3_600_000, onTimeout: 'end' },
     }));
     await worker.close();
-    const data = buttonData({
-      sessionId: sessionId(id),
-      output: state.clarification?.output ?? 0,
-      action: 'choice-0',
-    });
-    const late = [1, 2].map(() => telegram.inbox.click({ chat: 35, from: { id: 35 }, message: 1, data }))[1];
+    const button = (choice: number) =>
+      buttonData({
+        sessionId: sessionId(id),
+        output: state.clarification?.output ?? 0,
+        action: `choice-${choice}`,
+      });
+    return { id, button };
+  }
+
+  it('takes a click as the answer of a question, and tells the second one who was first', async () => {
+    const ingress = await start('one');
+    const { id, button } = await asked(ingress, -36, ['Rome', 'Oslo']);
+    const click = (from: { id: number; first_name: string }, choice: number) => {
+      const update = telegram.inbox.click({ chat: -36, from, message: 1, data: button(choice) });
+      const { callback_query: query } = update as unknown as { callback_query: { id: string } };
+      return eventually(() => telegram.inbox.acknowledged.get(query.id));
+    };
+    expect(await click({ id: 5, first_name: 'Ada' }, 1)).toBe('You chose: Oslo');
+    expect(await click({ id: 6, first_name: 'Ben' }, 0)).toBe('Already answered by Ada: Oslo');
+    const answers = (await ingress.log.streams.read(id)).filter(
+      ({ type }) => type === 'clarification.answered',
+    );
+    expect(answers).toMatchObject([
+      { data: { answer: 'Oslo', person: 'Ada' }, meta: { actor: 'chat:telegram:5' } },
+    ]);
+  });
+
+  it('records a click that came too late, and goes on', async () => {
+    const ingress = await start('one');
+    const { id, button } = await asked(ingress, 35, ['Rome']);
+    const late = [1, 2].map(() =>
+      telegram.inbox.click({ chat: 35, from: { id: 35 }, message: 1, data: button(0) }),
+    )[1];
     await eventually(async () =>
       (await offsetEvents(ingress)).some(
         (event) => (event.data as { offset: string }).offset === String((late?.update_id ?? 0) + 1),
@@ -126,10 +156,19 @@ describe('a connection from inside', () => {
     });
     expect(status).toMatchObject({ connected: false, error: expect.stringContaining('webhook is active') });
     expect(down()).toBe(1);
+    // For doctor, and for the replicas that do not lead.
+    const noted = async () =>
+      (await readChats({ url: database.url, chats: ['home'], timeoutMs: 60_000 })).connections.get('home');
+    await eventually(async () => (await noted())?.note?.error === status.error);
+    expect(await noted()).toMatchObject({
+      holder: expect.stringMatching(/^one#/),
+      note: { connected: false },
+    });
     const before = turns();
     await telegram.inbox.call('deleteWebhook', {});
     await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 33, text: 'hello' }));
     expect(down()).toBe(0);
+    await eventually(async () => isDeepStrictEqual((await noted())?.note, { connected: true, error: null }));
     await eventually(() => turns() === before + 1);
   });
 

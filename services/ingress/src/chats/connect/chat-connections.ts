@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RunningConfig } from '@angelia/config';
 import { isPermanent } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
-import { type Leading, lead } from '@angelia/event-log/leading';
+import { type ConnectionNote, type Leading, lead, noteLead } from '@angelia/event-log/leading';
 import { CONFIG, EVENT_LOG, LOGGER, type Logger, metrics } from '@angelia/service-kit';
 import { Superseded } from '@angelia/sessions';
 import { pause } from '@angelia/waiting';
@@ -92,18 +92,19 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
     const { log } = this;
     return lead({
       log,
-      name: `chat:${chat.name}`,
+      name: leadOf(chat),
       holder: log.holder,
       seconds: this.config.current.timing.lead_seconds,
-      // No epoch: each batch is appended at the version of the offset that was read.
-      onLead: (_, signal) => this.#stayConnected(chat, signal),
+      // The epoch is for notes only: each batch is appended at the version of the offset that was read.
+      onLead: (epoch, signal) => this.#stayConnected(chat, epoch, signal),
     });
   }
 
-  async #stayConnected(chat: Chat, signal: AbortSignal): Promise<void> {
+  async #stayConnected(chat: Chat, epoch: number, signal: AbortSignal): Promise<void> {
     const { connection } = chat.platform;
     if (connection === undefined) return;
     const tellDown = (down: 0 | 1) => metrics.chatDown.set({ platform: chat.platform.name }, down);
+    const note = this.#noteAs({ name: leadOf(chat), epoch });
     for (let failures = 0; !signal.aborted; ) {
       const state = { connected: false, error: null as string | null };
       this.#status.set(chat.name, state);
@@ -113,6 +114,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
           state.error = null;
           failures = 0;
           tellDown(0);
+          note(state);
         });
       } catch (error) {
         state.connected = false;
@@ -120,6 +122,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         state.error = error instanceof Error ? error.message : String(error);
         failures += 1;
         tellDown(1);
+        note(state);
         this.logger.warn(
           { chat: chat.name, err: error },
           'the connection of a chat broke; will connect again',
@@ -131,6 +134,26 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
     this.#status.delete(chat.name);
     // Whoever leads now says how it is.
     tellDown(0);
+  }
+
+  /** For `angelia doctor` and other replicas. Telegram is connected again with every poll, so only a change is written. */
+  #noteAs(led: { readonly name: string; readonly epoch: number }): (note: ConnectionNote) => void {
+    let noted: ConnectionNote | null = null;
+    let writing: Promise<void> = Promise.resolve();
+    return ({ connected, error }) => {
+      const note = { connected, error };
+      if (isDeepStrictEqual(note, noted)) return;
+      noted = note;
+      writing = writing.then(async () => {
+        try {
+          await noteLead(this.log, led, note);
+        } catch (failed) {
+          // Said again with the next change, or by the next poll.
+          if (noted === note) noted = null;
+          this.logger.debug({ lead: led.name, err: failed }, 'the state of a connection was not noted');
+        }
+      });
+    };
   }
 
   async #connect(
@@ -159,6 +182,8 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
     });
   }
 }
+
+const leadOf = ({ name }: Chat): string => `chat:${name}`;
 
 const isConnected = ({ enabled, receive, platform }: Chat): boolean =>
   enabled && receive === 'connection' && platform.connection !== undefined;

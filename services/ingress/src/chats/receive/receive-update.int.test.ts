@@ -1,4 +1,5 @@
-import { createTestDatabase, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
+import { metrics } from '@angelia/service-kit';
+import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
 import { startTestTelegram, TELEGRAM_SECRET, telegramConfig } from '../../testing/telegram-chat.ts';
@@ -104,6 +105,33 @@ describe('an update by webhook', () => {
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     } finally {
       await away.close();
+    }
+  });
+});
+
+describe('the metric of updates', () => {
+  const counted = (outcome: string) =>
+    [...metrics.chatUpdates.series].find(({ labels }) => labels.join() === `telegram,${outcome}`)?.value ?? 0;
+  /** The update is counted right after its answer, so a test waits for that. */
+  async function counts(outcome: string, send: () => Promise<unknown>): Promise<void> {
+    const before = counted(outcome);
+    await send();
+    await eventually(() => counted(outcome) === before + 1);
+  }
+
+  it('tells a forged update, a repeat, a stranger and what is no message from each other', async () => {
+    const said = JSON.stringify(updateOf('hello'));
+    await counts('turn', () => post(said));
+    await counts('known', () => post(said));
+    const forged = { 'x-telegram-bot-api-secret-token': 'a-wrong-secret-of-telegram' };
+    await counts('unauthorized', () => post(said, forged));
+    await counts('ignored', () => post(JSON.stringify({ update_id: 9, poll: {} })));
+    await ingress.take(telegramConfig(telegram, { speakers: { users: [6] } }));
+    try {
+      await counts('stranger', () => post(JSON.stringify(updateOf('let me in'))));
+      expect(await known(update)).toBeNull();
+    } finally {
+      await ingress.take(telegramConfig(telegram, { speakers: { anyone: true } }));
     }
   });
 });

@@ -47,6 +47,13 @@ const interactionSchema = z.object({
     .nullish(),
 });
 
+/** What Discord wants back with an answer. */
+export interface Interaction {
+  readonly id: string;
+  readonly token: string;
+  readonly application: string;
+}
+
 /** Never throws: what it does not know is `other`. */
 export function readInteraction(raw: unknown): ChatUpdate {
   const parsed = interactionSchema.safeParse(raw);
@@ -69,7 +76,7 @@ export function readInteraction(raw: unknown): ChatUpdate {
       from,
       message: said.message.id,
       data: data.custom_id,
-      acknowledgement: { id, token },
+      acknowledgement: { id, token, application: app },
     };
   }
   if (type !== COMMAND || data?.name === undefined)
@@ -94,23 +101,30 @@ export function readInteraction(raw: unknown): ChatUpdate {
   };
 }
 
-const tokenSchema = z.object({ id: z.string(), token: z.string(), type: z.literal(COMMAND) });
+const tokenSchema = z.object({ id: z.string(), token: z.string(), application_id: z.string() });
 
-/** What Discord wants back with the answer to a command; null: it is no command. */
-export function commandToken(raw: unknown): { readonly id: string; readonly token: string } | null {
+/** What Discord wants back with the answer; null: it is no interaction. */
+export function tokenOf(raw: unknown): Interaction | null {
   const parsed = tokenSchema.safeParse(raw);
-  return parsed.success ? parsed.data : null;
+  if (!parsed.success) return null;
+  const { id, token, application_id: application } = parsed.data;
+  return { id, token, application };
 }
 
-/** CHANNEL_MESSAGE_WITH_SOURCE and DEFERRED_UPDATE_MESSAGE. */
+const commandSchema = z.object({ type: z.literal(COMMAND) });
+
+export const isCommand = (raw: unknown): boolean => commandSchema.safeParse(raw).success;
+
+/** CHANNEL_MESSAGE_WITH_SOURCE, DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE and DEFERRED_UPDATE_MESSAGE. */
 const MESSAGE = 4;
+const MESSAGE_LATER = 5;
 const NOTHING_TO_SHOW = 6;
 /** Shown to the person who clicked or typed only. */
 const EPHEMERAL = 1 << 6;
 const LONGEST = 2_000;
 
 /** An answer to an interaction that nobody else sees. */
-export function quietAnswer(text: string): Readonly<Record<string, unknown>> {
+export function quietAnswer(text: string): { readonly type: number; readonly data?: object } {
   return text === ''
     ? { type: NOTHING_TO_SHOW }
     : {
@@ -122,6 +136,9 @@ export function quietAnswer(text: string): Readonly<Record<string, unknown>> {
         },
       };
 }
+
+/** The answer comes later. Nobody else sees that. */
+export const DEFERRED = { type: MESSAGE_LATER, data: { flags: EPHEMERAL } };
 
 /** A command of the menu must be answered within 3 s. Its real answer is a message of delivery. */
 export const COMMAND_RECEIVED = 'Received.';

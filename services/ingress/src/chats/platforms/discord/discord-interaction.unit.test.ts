@@ -37,7 +37,7 @@ describe('a click on a button', () => {
       from: { id: '53908232506183680', name: 'Mason', bot: false },
       message: '900',
       data: 'a1.x.1.deny',
-      acknowledgement: { id: '846462639134605312', token: 'A_UNIQUE_TOKEN' },
+      acknowledgement: { id: '846462639134605312', token: 'A_UNIQUE_TOKEN', application: '5' },
     });
   });
 

@@ -153,6 +153,35 @@ describe('an interaction', () => {
     expect(platform.interactions[1]?.answer).toMatchObject({ data: { content: 'Ben was first', flags: 64 } });
   });
 
+  it('that the log is slow to take is put off before Discord gives up, and answered later', async () => {
+    await start();
+    /** The answer of the interaction while its batch is held. */
+    const whileHeld = async (begin: () => unknown) => {
+      const gate = Promise.withResolvers<void>();
+      connection.holdTake(gate.promise);
+      const id = begin();
+      const interaction = await eventually(() =>
+        platform.interactions.find((one) => one.id === id && one.answer !== null),
+      );
+      expect(interaction.answer).toEqual({ type: 5, data: { flags: 64 } });
+      gate.resolve();
+      return interaction;
+    };
+    const command = await whileHeld(() => platform.command('status', undefined, { channel, from: anna }));
+    await eventually(() => command.edited === 'Received.');
+    const clicked = await whileHeld(() => {
+      const payload = platform.clickPayload('9000', 'a1.x.1.deny', { channel, from: anna });
+      platform.gateway.dispatch('INTERACTION_CREATE', payload);
+      return payload.id;
+    });
+    const click = await eventually(() =>
+      connection.taken.find((one): one is ChatClick => one.kind === 'click'),
+    );
+    const context = { settings, signal: new AbortController().signal };
+    await discord.acknowledge?.(click, 'You chose: Oslo', context);
+    expect(clicked.edited).toBe('You chose: Oslo');
+  });
+
   it('at the interactions URL is proved by its signature, and PING is answered', () => {
     const { webhook } = discord;
     const payload = platform.clickPayload('9000', 'a1.x.1.deny', { channel, from: anna });

@@ -3,9 +3,10 @@ import { discord as scheme } from '../../../webhooks/authenticate/schemes/discor
 import { propertyOf } from '../../../webhooks/payload/lookup.ts';
 import type { ChatFile, ChatPlatform, PlatformCall, PlatformSettings } from '../../platform.ts';
 import { fetchBytes } from '../call-json.ts';
+import { answerInteraction } from './answer-interaction.ts';
 import { botIdOf, callDiscord } from './discord-call.ts';
-import { COMMAND_RECEIVED, commandToken, quietAnswer, readInteraction } from './discord-interaction.ts';
-import { answerInteraction, runGateway } from './gateway.ts';
+import { COMMAND_RECEIVED, isCommand, quietAnswer, readInteraction } from './discord-interaction.ts';
+import { runGateway } from './gateway.ts';
 
 /** Messages come by the gateway. Commands and clicks come there too, unless the application has an interactions URL. */
 export const discord: ChatPlatform = {
@@ -26,17 +27,16 @@ export const discord: ChatPlatform = {
     handshake: (body) => scheme.handshake?.(body) ?? null,
     answer(_updates, body) {
       // A click is answered by a call that says what came of it. Without a body Discord waits for that call.
-      return commandToken(body) === null
-        ? { status: 202 }
-        : { status: 200, body: quietAnswer(COMMAND_RECEIVED) };
+      return isCommand(body) ? { status: 200, body: quietAnswer(COMMAND_RECEIVED) } : { status: 202 };
     },
   },
 
   connection: { account: botIdOf, run: runGateway },
 
   async acknowledge({ acknowledgement }, text, context) {
-    const { id, token } = acknowledgement;
-    await answerInteraction({ id: String(id), token: String(token) }, text, context);
+    const { id, token, application } = acknowledgement;
+    const interaction = { id: String(id), token: String(token), application: String(application) };
+    await answerInteraction(interaction, text, context);
   },
 
   async fetchFile(file, mostBytes, { settings, signal }) {

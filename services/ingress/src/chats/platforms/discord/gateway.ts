@@ -3,10 +3,11 @@ import { z } from 'zod';
 import type { ChatUpdate, ConnectionContext } from '../../platform.ts';
 import { CallRefused } from '../call-json.ts';
 import { ChatRefused } from '../chat-refused.ts';
+import { answerInteraction, deferIfSlow } from './answer-interaction.ts';
 import { catchUp } from './catch-up.ts';
 import { Channels } from './channels.ts';
 import { callDiscord } from './discord-call.ts';
-import { COMMAND_RECEIVED, commandToken, quietAnswer, readInteraction } from './discord-interaction.ts';
+import { COMMAND_RECEIVED, isCommand, readInteraction, tokenOf } from './discord-interaction.ts';
 import { readMessage } from './discord-message.ts';
 import { meaningOfClose } from './gateway-close.ts';
 import { type GatewayPosition, idOfTime, newerId, readPosition, writePosition } from './gateway-position.ts';
@@ -19,8 +20,6 @@ import { type Frame, GatewaySocket, OP } from './gateway-socket.ts';
 
 /** GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT. */
 const INTENTS = (1 << 9) | (1 << 12) | (1 << 15);
-/** Discord drops the answer to an interaction after 3 s. */
-const INTERACTION_MS = 3_000;
 /** A position that moved without anything that concerns us is recorded this often: Discord repeats only some minutes. */
 const RECORD_EVERY_MS = 300_000;
 
@@ -169,6 +168,24 @@ class Connection {
       this.#established = true;
       this.#context.connected();
     }
+    const interactions = frames.filter(({ t }) => t === 'INTERACTION_CREATE').map(({ d }) => d);
+    const settle = deferIfSlow(
+      interactions.flatMap((one) => tokenOf(one) ?? []),
+      this.#context,
+    );
+    try {
+      await this.#takeUpdates(frames, before, socket);
+    } finally {
+      settle();
+    }
+    await this.#answerCommands(interactions);
+  }
+
+  async #takeUpdates(
+    frames: readonly Frame[],
+    before: GatewayPosition,
+    socket: GatewaySocket,
+  ): Promise<void> {
     const updates: ChatUpdate[] = [];
     let { newest, seq } = before;
     for (const { t, d, s } of frames) {
@@ -187,7 +204,6 @@ class Connection {
       this.#position = position;
       socket.confirmed = seq;
     }
-    await this.#answerCommands(frames);
   }
 
   async #read(type: string | null | undefined, data: unknown, botId: string): Promise<ChatUpdate | null> {
@@ -227,8 +243,8 @@ class Connection {
   }
 
   /** Best effort: they are taken, and Discord shows only that nothing came back. */
-  async #answerCommands(frames: readonly Frame[]): Promise<void> {
-    const tokens = frames.flatMap(({ t, d }) => (t === 'INTERACTION_CREATE' ? (commandToken(d) ?? []) : []));
+  async #answerCommands(interactions: readonly unknown[]): Promise<void> {
+    const tokens = interactions.filter(isCommand).flatMap((one) => tokenOf(one) ?? []);
     await Promise.allSettled(
       tokens.map((token) => answerInteraction(token, COMMAND_RECEIVED, this.#context)),
     );
@@ -274,19 +290,4 @@ class Connection {
   #ended(again: Ended['again'], why: string): Ended {
     return { position: this.#position, resumable: this.#resumable && this.#position !== null, again, why };
   }
-}
-
-/** @throws Error, after 3 s at the latest */
-export async function answerInteraction(
-  { id, token }: { readonly id: string; readonly token: string },
-  text: string,
-  context: Parameters<typeof callDiscord>[2],
-): Promise<void> {
-  await callDiscord(
-    'POST',
-    `/interactions/${encodeURIComponent(id)}/${encodeURIComponent(token)}/callback`,
-    context,
-    quietAnswer(text),
-    { timeoutMs: INTERACTION_MS },
-  );
 }

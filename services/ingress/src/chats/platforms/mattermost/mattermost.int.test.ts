@@ -189,6 +189,17 @@ describe('the set-up', () => {
     expect(setup).toMatchObject({ done: [], todo: expect.arrayContaining([expect.stringContaining(url)]) });
     expect(setup).not.toHaveProperty('paste');
   });
+
+  it('without a public address asks for one, and names no other to paste', async () => {
+    const { settings } = call();
+    const byWebhook = { ...settings, chat: { ...settings.chat, receive: 'webhook' } };
+    const setup = await mattermost.setup?.(
+      { ...wanted, webhookUrl: null },
+      { ...call(), settings: byWebhook },
+    );
+    expect(setup?.todo.join(' ')).toMatch(/set `public_url`/);
+    expect(setup?.todo.join(' ')).not.toContain('null');
+  });
 });
 
 describe('the post that an outgoing webhook is about', () => {

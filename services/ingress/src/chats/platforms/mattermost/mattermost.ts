@@ -96,7 +96,7 @@ async function setup({ commands, webhookUrl }: SetupWanted, context: PlatformCal
   const { chat, target } = context.settings;
   const todo = [
     'Add the bot to the team and to the channels where people speak to it.',
-    ...(chat.receive === 'webhook'
+    ...(chat.receive === 'webhook' && webhookUrl !== null
       ? [
           `Under Integrations, Outgoing Webhooks, add one with the callback ${webhookUrl}. Set \`outgoing_token\` of this chat to its token.`,
         ]

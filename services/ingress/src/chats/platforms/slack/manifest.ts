@@ -1,3 +1,4 @@
+import { slackScopes } from '@angelia/config';
 import type { SetupWanted } from '../../platform.ts';
 
 /** One slash command for all: Slack keeps `/status` and others for itself, and a workspace has each name once. */
@@ -31,21 +32,7 @@ export function slackManifest({ commands, webhookUrl }: SetupWanted): string {
     },
     oauth_config: {
       scopes: {
-        bot: [
-          'app_mentions:read',
-          'channels:history',
-          'channels:read',
-          'chat:write',
-          'commands',
-          'files:read',
-          'files:write',
-          'groups:history',
-          'groups:read',
-          'im:history',
-          'im:read',
-          'mpim:history',
-          'mpim:read',
-        ],
+        bot: slackScopes,
       },
     },
     settings: {

@@ -72,7 +72,7 @@ export const slack: ChatPlatform = {
     return {
       done: [],
       todo: [
-        'Open api.slack.com/apps, choose Create New App, From a manifest, and paste the text below.',
+        'Open api.slack.com/apps, choose Create New App, From a manifest, and paste the manifest that this command prints.',
         'Install the app to the workspace. Set `targets.slack.bot_token` to its Bot User OAuth Token (xoxb-).',
         byWebhook
           ? 'Set `signing_secret` of this chat to the Signing Secret (Basic Information, App Credentials).'
