@@ -17,9 +17,14 @@ export const slackScopes = [
   'mpim:read',
 ] as const;
 
+/** To read what was written while no socket was open. A webhook of Slack needs none of them. */
+const catchUpScopes: ReadonlySet<string> = new Set(['channels:read', 'groups:read', 'im:read', 'mpim:read']);
+
 /** What this chat cannot do without. */
-export function neededSlackScopes({ files }: Pick<ChatConfig, 'files'>): string[] {
-  return slackScopes.filter(
-    (scope) => (scope !== 'files:read' || files.take) && (scope !== 'files:write' || files.deliver),
-  );
+export function neededSlackScopes({ files, receive }: Pick<ChatConfig, 'files' | 'receive'>): string[] {
+  return slackScopes.filter((scope) => {
+    if (scope === 'files:read') return files.take;
+    if (scope === 'files:write') return files.deliver;
+    return receive === 'connection' || !catchUpScopes.has(scope);
+  });
 }

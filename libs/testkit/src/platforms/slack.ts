@@ -150,21 +150,15 @@ export async function startSlack(options: {
         : no('invalid_auth');
     }
     if (authorization !== `Bearer ${options.token}`) return no('invalid_auth');
-<<<<<<< HEAD
     if (method === 'auth.test')
       return {
         status: 200,
+        headers: { 'x-oauth-scopes': scopes.join(',') },
         body: {
           ...{ ok: true, user: 'stand-in', team: 'T' },
           ...{ team_id: SLACK_TEAM, user_id: SLACK_BOT },
         },
       };
-=======
-    if (method === 'auth.test') {
-      const headers = { 'x-oauth-scopes': scopes.join(',') };
-      return { status: 200, headers, body: { ok: true, user: 'stand-in', team: 'T' } };
-    }
->>>>>>> doctor-chats
     if (method === 'files.info') return fileInfo(request.query.get('file') ?? '');
     const [, id] = /^\/files-pri\/[^/]+-(F\w+)\/download\/.+$/.exec(request.path) ?? [];
     if (id !== undefined) return { status: 200, body: files.get(id)?.content ?? '' };
