@@ -1,4 +1,5 @@
 import { pause, untilTick } from '@angelia/waiting';
+import { toStorable } from '../append/storable.ts';
 import type { ConnectionPool, Row, Statement } from '../connection/connection-pool.ts';
 import { messageOf } from '../connection/postgres-errors.ts';
 import type { EventLog } from '../event-log.ts';
@@ -103,7 +104,8 @@ export async function noteLead(
   lead: { readonly name: string; readonly epoch: number },
   note: ConnectionNote,
 ): Promise<void> {
-  await log.database.relaxed.query(NOTE, [lead.name, lead.epoch, JSON.stringify(note)]);
+  // A platform's words may be cut within a character, which jsonb refuses.
+  await log.database.relaxed.query(NOTE, [lead.name, lead.epoch, JSON.stringify(toStorable(note))]);
 }
 
 /** Of the connection of a chat. `error`: why the last try failed; null: it did not. */

@@ -61,7 +61,7 @@ export interface SlackStandIn extends StandIn {
   /** From now on blocks with markup are answered with `invalid_blocks`. */
   refuseBlocks(): void;
   /** From now on reading the channel is answered with this error (`missing_scope`). */
-  refuseHistory(error: string): void;
+  refuseHistory(error: string, times?: number): void;
   /** Adds a message of somebody else. */
   addMessages(channel: string, count: number): void;
   delete(ts: string): void;
@@ -120,6 +120,7 @@ export async function startSlack(options: {
   let scopes: readonly string[] = [];
   let blocksRefused = false;
   let historyError: string | null = null;
+  let historyErrors = 0;
   const ok = (body: Record<string, unknown>): PlatformAnswer => ({
     status: 200,
     body: { ok: true, ...body },
@@ -353,7 +354,12 @@ export async function startSlack(options: {
   }
 
   function read(method: string, query: URLSearchParams): PlatformAnswer {
-    if (historyError !== null) return no(historyError);
+    if (historyError !== null && historyErrors > 0) {
+      historyErrors -= 1;
+      return historyError === 'ratelimited'
+        ? { ...no(historyError), status: 429, headers: { 'retry-after': '0' } }
+        : no(historyError);
+    }
     const channel = query.get('channel') ?? '';
     if (!/^[CGD][A-Z0-9]+$/.test(channel)) throw new Malformed('channel', no('channel_not_found'));
     const thread = query.get('ts');
@@ -409,8 +415,9 @@ export async function startSlack(options: {
     refuseBlocks() {
       blocksRefused = true;
     },
-    refuseHistory(error) {
+    refuseHistory(error, times = Number.POSITIVE_INFINITY) {
       historyError = error;
+      historyErrors = times;
     },
     addMessages(channel, count) {
       for (let index = 0; index < count; index += 1)

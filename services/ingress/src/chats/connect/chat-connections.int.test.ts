@@ -172,6 +172,19 @@ describe('a connection from inside', () => {
     await eventually(() => turns() === before + 1);
   });
 
+  it('says why it is not connected, though the words of the platform are cut within a character', async () => {
+    const description = `${'x'.repeat(299)}\u{1f600}`;
+    const answer = { status: 500, body: { ok: false, error_code: 500, description } };
+    telegram.behaveToReads({ kind: 'answer', answer });
+    const ingress = await start('one');
+    await eventually(async () => {
+      const seen = await readChats({ url: database.url, chats: ['home'], timeoutMs: 60_000 });
+      return seen.connections.get('home')?.note?.error?.includes('xxx');
+    });
+    telegram.behaveToReads({ kind: 'take' });
+    await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 37, text: 'hello' }));
+  });
+
   it('follows the config: a disabled chat is left, an enabled one connected', async () => {
     const ingress = await start('one', { enabled: false });
     const update = telegram.inbox.say({ chat: 34, text: 'hello' });

@@ -11,7 +11,7 @@ import type { IngressSettings } from '../../settings.ts';
 import type { Chat } from '../chat.ts';
 import type { ChatConnection } from '../platform.ts';
 import { ChatTaking } from '../take/chat-taking.ts';
-import { offsetStream, readOffset, takeBatch } from './take-batch.ts';
+import { leaveOffset, offsetStream, readOffset, takeBatch } from './take-batch.ts';
 
 /** A platform that is away is asked again soon at first. Telegram limits getUpdates of a bot that fails in a loop. */
 const FIRST_PAUSE_MS = 1_000;
@@ -170,16 +170,25 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
       append: log.append.bind(log),
       instance: log.instance,
     };
-    await connection.run({
-      settings: chat.settings,
-      signal,
-      offset: known.offset,
-      connected,
-      tell: (what) => logger.warn({ chat: chat.name }, what),
-      take: async (updates, offset) => {
-        known = await takeBatch(context, chat, updates, stream, known, offset);
-      },
-    });
+    let read = known.offset;
+    try {
+      await connection.run({
+        settings: chat.settings,
+        signal,
+        offset: known.offset,
+        connected,
+        tell: (what) => logger.warn({ chat: chat.name }, what),
+        take: async (updates, offset) => {
+          known = await takeBatch(context, chat, updates, stream, known, offset);
+          read = offset ?? read;
+        },
+      });
+    } finally {
+      // Best effort. If another process leads by now, it has read on by itself.
+      await leaveOffset(context, stream, known, read).catch((error: unknown) =>
+        logger.debug({ chat: chat.name, err: error }, 'how far a connection has read was not recorded'),
+      );
+    }
   }
 }
 

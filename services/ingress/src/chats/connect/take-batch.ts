@@ -73,7 +73,21 @@ export async function takeBatch(
   return { version: known.version + 1, offset };
 }
 
-async function appendOffset({ append }: BatchContext, fence: StreamAppend): Promise<void> {
+/**
+ * Before a connection is left. What was refused must not be read again under a config, or after a pairing, that lets it in.
+ * @throws Superseded; LogUnavailable and its like
+ */
+export async function leaveOffset(
+  context: Pick<BatchContext, 'append' | 'instance'>,
+  stream: string,
+  known: ReadOffset,
+  read: string | null,
+): Promise<void> {
+  if (read === null || read === known.offset) return;
+  await appendOffset(context, offsetAppend(stream, known.version, read, context.instance));
+}
+
+async function appendOffset({ append }: Pick<BatchContext, 'append'>, fence: StreamAppend): Promise<void> {
   const result = await append({ streams: [fence] });
   if (result.status === 'conflict')
     throw new Superseded(`${fence.streamId} has moved: another process leads`);

@@ -40,7 +40,10 @@ let worker: Worker;
 let slack: SlackStandIn;
 let mattermost: MattermostStandIn;
 
-const configOf = (receive: 'connection' | 'webhook' = 'connection') => ({
+const configOf = (
+  receive: 'connection' | 'webhook' = 'connection',
+  users: readonly string[] = [ANN, BEN],
+) => ({
   models: { demo: { provider: 'builtin', model: 'echo' } },
   agents: { default: { kind: 'llm', model: 'demo' } },
   targets: {
@@ -50,7 +53,7 @@ const configOf = (receive: 'connection' | 'webhook' = 'connection') => ({
   chats: {
     team: {
       ...{ platform: 'slack', receive, app_token: APP_TOKEN, signing_secret: SIGNING_SECRET },
-      speakers: { users: [ANN, BEN] },
+      speakers: { users },
     },
     town: { platform: 'mattermost', command_token: 'command-token', speakers: { chats: [TOWN] } },
   },
@@ -226,6 +229,23 @@ describe('Slack', () => {
     await send(slackMessage({ channel: CHANNEL, user: ANN, text, ts }));
     expect(await inputsOf(session)).toHaveLength(1);
     expect(await inputsOf(before)).toHaveLength(1);
+  });
+
+  it('what was refused is not taken later, when the config lets its writer speak', async () => {
+    const connectedAgain = async (users?: readonly string[]) => {
+      const { connected } = slack.socketMode;
+      await ingress.take(configOf('connection', users));
+      await eventually(() => slack.socketMode.connected > connected);
+    };
+    await speak('before');
+    const said = { channel: CHANNEL, user: STRANGER, text: `<@${SLACK_BOT}> too early` };
+    const ts = slack.writeUnheard(said);
+    await send(slackMessage({ ...said, ts }));
+    await connectedAgain([ANN, STRANGER]);
+    // What was missed is taken before this.
+    await say(`<@${SLACK_BOT}> now`, { user: STRANGER });
+    expect(await sessionOf(ts)).toBeNull();
+    await connectedAgain();
   });
 
   it('by webhook: signed, it takes a slash command once; forged, it starts nothing', async () => {

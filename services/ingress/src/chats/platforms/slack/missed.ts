@@ -1,3 +1,4 @@
+import { pause } from '@angelia/waiting';
 import type { ChatUpdate, ConnectionContext } from '../../platform.ts';
 import { CallRefused } from '../call-json.ts';
 import { callSlack, SlackRefused } from './api.ts';
@@ -7,6 +8,16 @@ import { readUpdate } from './updates.ts';
 const MOST_CALLS = 40;
 /** The newest messages of a channel, and of each thread below them. More in one call makes Slack slow. */
 const PAGE = 200;
+/** If Slack asks for more time than that, or does not say. */
+const BUSY_SECONDS = 60;
+/** Slack says so with status 200 while it has trouble: https://docs.slack.dev/reference/methods/conversations.history#errors */
+const PASSING: ReadonlySet<string> = new Set([
+  'fatal_error',
+  'internal_error',
+  'ratelimited',
+  'request_timeout',
+  'service_unavailable',
+]);
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -24,9 +35,9 @@ export async function readMissed(context: ConnectionContext, since: string): Pro
     for await (const [ts, update] of missedMessages(context, since)) found.set(ts, update);
   } catch (error) {
     const isForGood =
-      error instanceof SlackRefused ||
+      (error instanceof SlackRefused && !PASSING.has(error.error)) ||
       error instanceof TooMuch ||
-      // Such as 429: asking for all of it again soon would be refused again.
+      // Such as a second 429: asking for all of it again soon would be refused again.
       (error instanceof CallRefused && error.status < 500);
     if (!isForGood) throw error;
     context.tell(
@@ -44,8 +55,18 @@ async function* missedMessages(
   async function call(method: string, body: Readonly<Record<string, string>>): Promise<Answer> {
     calls += 1;
     if (calls > MOST_CALLS) throw new TooMuch(`that takes more than ${MOST_CALLS} calls`);
-    return callSlack(method, body, context);
+    try {
+      return await callSlack(method, body, context);
+    } catch (error) {
+      if (!(error instanceof CallRefused && error.status === 429)) throw error;
+      await pause(Math.min(error.retryAfterSeconds ?? BUSY_SECONDS, BUSY_SECONDS) * 1000, context.signal);
+      return callSlack(method, body, context);
+    }
   }
+  const tellCut = (where: string) =>
+    context.tell(
+      `${where} has more than ${PAGE} messages that were written while no ingress was connected: the others were not read`,
+    );
   const { team_id, user_id } = await call('auth.test', {});
   const { channels } = await call('users.conversations', {
     types: 'public_channel,private_channel,im,mpim',
@@ -64,12 +85,16 @@ async function* missedMessages(
     });
     const isMissed = ({ ts }: Answer) => typeof ts === 'string' && ts > since;
     const history = await call('conversations.history', { channel, limit: `${PAGE}` });
-    for (const root of listed(history.messages)) {
+    const newest = listed(history.messages);
+    if (history.has_more === true && newest.every(isMissed)) tellCut(`channel ${channel} of Slack`);
+    for (const root of newest) {
       const { ts, latest_reply: latest } = root;
       const messages = [root];
       if (typeof latest === 'string' && latest > since) {
         const body = { channel, ts: String(ts), oldest: since, limit: `${PAGE}` };
-        messages.push(...listed((await call('conversations.replies', body)).messages));
+        const replies = await call('conversations.replies', body);
+        if (replies.has_more === true) tellCut(`a thread of channel ${channel} of Slack`);
+        messages.push(...listed(replies.messages));
       }
       for (const message of messages.filter(isMissed)) {
         yield [`${message.ts} ${channel}`, readUpdate(eventOf(message), context.settings, Date.now())];

@@ -243,6 +243,45 @@ describe('Socket Mode', () => {
     await running.ended;
   });
 
+  it('ends with an error if Slack has trouble while it is asked for what was missed, so that it is asked again', async () => {
+    platform.writeUnheard({ channel, user, text: 'missed' });
+    platform.refuseHistory('internal_error', 1);
+    const since = '1700000000.000001';
+    const running = await run(undefined, since);
+    expect(String(await running.ended)).toContain('conversations.history: internal_error');
+    expect([running.taken, running.told]).toEqual([[], []]);
+    const again = await run(undefined, since);
+    await eventually(() => again.taken.length === 1);
+    again.stop();
+    await again.ended;
+  });
+
+  it('waits as long as Slack says if it asks too often for what was missed', async () => {
+    platform.writeUnheard({ channel, user, text: 'missed' });
+    platform.refuseHistory('ratelimited', 1);
+    const running = await run(undefined, '1700000000.000001');
+    await eventually(() => running.taken.length === 1);
+    expect(running.told).toEqual([]);
+    running.stop();
+    await running.ended;
+  });
+
+  it('says that it read the newest messages only if more were missed in a channel', async () => {
+    for (let count = 0; count < 200; count += 1)
+      platform.writeUnheard({ channel, user, text: `missed ${count}` });
+    const all = await run(undefined, '1700000000.000001');
+    await eventually(() => all.taken.length === 200);
+    expect(all.told).toEqual([]);
+    all.stop();
+    await all.ended;
+    platform.writeUnheard({ channel, user, text: 'one more' });
+    const running = await run(undefined, '1700000000.000001');
+    await eventually(() => running.taken.length === 200);
+    expect(running.told).toEqual([expect.stringContaining(`channel ${channel} of Slack has more than 200`)]);
+    running.stop();
+    await running.ended;
+  });
+
   it('ends with an error if the network is cut, so that it is opened again', async () => {
     const running = await run();
     platform.socketMode.cut();
