@@ -7,6 +7,8 @@ import { liveFeed } from './api/feed/live-feed.ts';
 import { currentSession, onSessionChange } from './api/session.ts';
 import { applyTheme } from './app/preferences/preferences.ts';
 import { router } from './app/router.tsx';
+import { showOpenRequests } from './app/shell/page-title.ts';
+import { closeAll } from './parts/feedback/toasts.tsx';
 import './style/tokens.css';
 import './style/base.css';
 import './style/parts.css';
@@ -34,6 +36,8 @@ const queries = new QueryClient({
 onSessionChange(() => {
   if (currentSession() !== null) return;
   queries.clear();
+  closeAll();
+  showOpenRequests(0);
   void router.invalidate();
 });
 

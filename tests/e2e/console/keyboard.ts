@@ -85,6 +85,31 @@ export function keyboard(): void {
   });
 
   describe('a dialog', () => {
+    it('of one session does not act on the session that "back" leads to', async () => {
+      const texts = ['to come back to', 'to be erased'];
+      const ids: string[] = [];
+      for (const text of texts) {
+        const { sessionId } = await stack.post({ body: { text } });
+        await stack.waitForEnd(sessionId, { settled: true });
+        ids.push(sessionId);
+      }
+      await signedIn(async (page) => {
+        await page.goto(`${stack.baseUrl}/console/sessions/${ids[0]}`);
+        await page.getByRole('button', { name: 'Erase' }).waitFor();
+        await page.keyboard.press('Control+k');
+        await page.getByLabel('Command, session id or text').fill(ids[1] ?? '');
+        await page.keyboard.press('Enter');
+        const main = page.getByRole('main');
+        await main.getByText(ids[1] ?? '', { exact: true }).waitFor();
+        await page.getByRole('button', { name: 'Erase' }).click();
+        await page.getByRole('dialog', { name: 'Erase this session?' }).waitFor();
+        expect(await violations(page)).toEqual([]);
+        await page.goBack();
+        await main.getByText(ids[0] ?? '', { exact: true }).waitFor({ state: 'attached' });
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+      });
+    });
+
     it('stays open when text in it is marked to beyond its edge, and closes by a click beside it', async () => {
       const { sessionId } = await stack.post({ body: { text: 'for the dialog' } });
       await stack.waitForEnd(sessionId, { settled: true });

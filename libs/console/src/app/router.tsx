@@ -37,6 +37,8 @@ export const router = createRouter({
   basepath: '/console',
   parseSearch,
   stringifySearch,
+  // A dialog that was opened for one session must not act on the one that "back" leads to.
+  defaultRemountDeps: ({ params }) => params,
   // A view's code comes when a pointer is on its link.
   defaultPreload: 'intent',
   // Inside the shell: the navigation stays.

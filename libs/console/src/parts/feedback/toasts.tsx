@@ -37,6 +37,11 @@ export function tellFailure(error: unknown): void {
   set([...toasts, { id: lastId, kind: 'failed' as const, text: messageOf(error) }].slice(-MOST));
 }
 
+/** After sign-out: the next person must not read what the last one was told. */
+export function closeAll(): void {
+  set([]);
+}
+
 export function Toasts() {
   const shown = useSyncExternalStore(
     (listener) => {

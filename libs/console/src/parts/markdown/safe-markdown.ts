@@ -43,10 +43,10 @@ export function safeMarkdown(text: string): readonly SafeNode[] | null {
 
 /** How deep a line nests quotes and lists, before a parser is asked. */
 function deepest(text: string): number {
-  return Math.max(
-    0,
-    ...(text.match(/^[ \t>*+-]*/gm) ?? []).map((start) => start.replaceAll(/\s/g, '').length),
-  );
+  let most = 0;
+  for (const [start] of text.matchAll(/^[ \t>*+-]+/gm))
+    most = Math.max(most, start.replaceAll(/\s/g, '').length);
+  return most;
 }
 
 function safeNodes(tokens: readonly Token[] | undefined, depth: number): readonly SafeNode[] {

@@ -80,6 +80,10 @@ describe('Markdown of strangers', () => {
     expect(safeMarkdown('a'.repeat(MOST_CHARACTERS + 1))).toBeNull();
     expect(safeMarkdown('>'.repeat(5_000))).toBeNull();
     expect(safeMarkdown('- '.repeat(5_000))).toBeNull();
+    // Deep in React, the stack is half used up already.
+    const below = (calls: number): unknown =>
+      calls === 0 ? safeMarkdown('\n'.repeat(MOST_CHARACTERS)) : below(calls - 1);
+    expect(below(2_000)).toEqual([]);
     expect(() => safeMarkdown('['.repeat(20_000))).not.toThrow();
   });
 });

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { type Chat, type ChatSetup, listChats } from '../../api/calls/chat-calls.ts';
+import { useRowKeys } from '../../app/keyboard/use-row-keys.ts';
 import { Page } from '../../app/shell/page.tsx';
 import { Button } from '../../parts/controls/button.tsx';
 import { CopyButton } from '../../parts/controls/copy-button.tsx';
@@ -23,6 +24,8 @@ const EXAMPLE = `chats:
 
 /** The chats of the config: how each is connected, and who was let in by a code. */
 export function ChatsView() {
+  const list = useRef<HTMLDivElement>(null);
+  useRowKeys(list);
   const chats = useQuery({
     queryKey: ['chats'],
     queryFn: ({ signal }) => listChats(signal),
@@ -40,7 +43,7 @@ export function ChatsView() {
           one of Telegram:
         </Empty>
       )}
-      <div className="chats">
+      <div ref={list} className="chats">
         {chats.data?.map((chat) => (
           <ChatPanel key={chat.name} chat={chat} />
         ))}
@@ -57,7 +60,7 @@ function ChatPanel({ chat }: { readonly chat: Chat }) {
   const title = `chat-${name}`;
   const close = () => setOpened(null);
   return (
-    <section className="panel stack" aria-labelledby={title}>
+    <section className="panel stack" aria-labelledby={title} data-row={name} data-row-focus tabIndex={-1}>
       <div className="row-head">
         <h2 id={title}>{name}</h2>
         <span className="tag">{platform}</span>

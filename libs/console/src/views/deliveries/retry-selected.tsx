@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { messageOf } from '../../api/api-error.ts';
 import { retryDelivery } from '../../api/calls/session-calls.ts';
 import { Button } from '../../parts/controls/button.tsx';
@@ -24,9 +24,15 @@ export function RetrySelected({
   const [chosen] = useState(ids);
   const [results, setResults] = useState<readonly Result[]>([]);
   const [started, setStarted] = useState(false);
+  const closed = useRef(false);
+  const leave = () => {
+    closed.current = true;
+    onClose();
+  };
   const run = async () => {
     setStarted(true);
     for (const id of chosen) {
+      if (closed.current) return;
       const refused = await retryDelivery(id).then(() => null, messageOf);
       setResults((before) => [...before, { id, refused }]);
     }
@@ -36,7 +42,7 @@ export function RetrySelected({
   return (
     <Dialog
       title={`Retry ${chosen.length} ${chosen.length === 1 ? 'delivery' : 'deliveries'}`}
-      onClose={onClose}
+      onClose={leave}
       actions={
         over ? (
           <Button kind="main" onClick={onClose}>
@@ -44,7 +50,7 @@ export function RetrySelected({
           </Button>
         ) : (
           <>
-            <Button onClick={onClose}>Leave it</Button>
+            <Button onClick={leave}>{started ? 'Stop' : 'Leave it'}</Button>
             <Button kind="main" busy={started} onClick={() => void run()}>
               Send {chosen.length} again
             </Button>

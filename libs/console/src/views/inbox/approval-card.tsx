@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
 import { type Decision, decideApproval, type OpenApproval } from '../../api/calls/approval-calls.ts';
-import { newKey } from '../../api/calls/session-calls.ts';
+import { useSendKey } from '../../api/use-send-key.ts';
 import { Button } from '../../parts/controls/button.tsx';
 import { CopyButton } from '../../parts/controls/copy-button.tsx';
 import { Failed } from '../../parts/feedback/states.tsx';
@@ -34,8 +34,7 @@ export function ApprovalCard({ approval, meant, closed, ...props }: Props) {
   const [seen, setSeen] = useState(() => !isLong(approval.shown));
   const [sending, setSending] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
-  // A decision that is sent again after a lost connection counts once. Another decision is another call.
-  const sent = useRef<{ readonly decision: string; readonly key: string } | null>(null);
+  const keyOf = useSendKey();
   const card = useRef<HTMLLIElement>(null);
   const id = useId();
   useEffect(() => {
@@ -44,13 +43,11 @@ export function ApprovalCard({ approval, meant, closed, ...props }: Props) {
 
   const decide = async (name: string, given: Omit<Decision, 'reason'>) => {
     const decision = { ...given, ...(reason.trim() === '' ? {} : { reason }) };
-    const written = JSON.stringify(decision);
-    if (sent.current?.decision !== written) sent.current = { decision: written, key: newKey() };
     setSending(name);
     setError(null);
     props.onDeciding(true);
     try {
-      await decideApproval(approval, decision, sent.current.key);
+      await decideApproval(approval, decision, keyOf(JSON.stringify(decision)));
       tell(given.decision === 'approve' ? 'Approved. The call runs.' : 'Denied. The agent reads why.');
       props.onDecided();
     } catch (refused) {

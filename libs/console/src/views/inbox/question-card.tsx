@@ -2,7 +2,8 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
 import type { OpenQuestion } from '../../api/calls/question-calls.ts';
-import { answerQuestion, newKey } from '../../api/calls/session-calls.ts';
+import { answerQuestion } from '../../api/calls/session-calls.ts';
+import { useSendKey } from '../../api/use-send-key.ts';
 import { Button } from '../../parts/controls/button.tsx';
 import { CopyButton } from '../../parts/controls/copy-button.tsx';
 import { Failed } from '../../parts/feedback/states.tsx';
@@ -25,8 +26,7 @@ export function QuestionCard({ question, meant, onClosed }: Props) {
   const [text, setText] = useState('');
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  // An answer that is sent again after a lost connection counts once. Another answer is another call.
-  const key = useRef<{ readonly answer: string; readonly key: string } | null>(null);
+  const keyOf = useSendKey();
   const card = useRef<HTMLLIElement>(null);
   const id = useId();
   useEffect(() => {
@@ -34,11 +34,10 @@ export function QuestionCard({ question, meant, onClosed }: Props) {
   }, [meant]);
 
   const send = async (answer: string) => {
-    if (key.current?.answer !== answer) key.current = { answer, key: newKey() };
     setSending(true);
     setError(null);
     try {
-      await answerQuestion(question.session_id, question.clarification_id, answer, key.current.key);
+      await answerQuestion(question.session_id, question.clarification_id, answer, keyOf(answer));
       tell('Answered. The session goes on.');
       onClosed();
     } catch (refused) {

@@ -2,6 +2,8 @@ import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-quer
 import { getSession } from '../../api/calls/session-calls.ts';
 import { api, ask, type Schema } from '../../api/client.ts';
 import { everyPage } from '../../api/every-page.ts';
+import { askAgain } from '../../api/feed/ask-again.ts';
+import { liveFeed } from '../../api/feed/live-feed.ts';
 import { useFeed } from '../../api/feed/use-feed.ts';
 import { useThrottled } from '../../api/feed/use-throttled.ts';
 import { type SessionEvent, withLiveEvents } from './session-event.ts';
@@ -25,9 +27,30 @@ export function useSession(id: string) {
 export function useEvents(id: string) {
   return useQuery({
     queryKey: eventsKey(id),
-    queryFn: async ({ signal }): Promise<readonly SessionEvent[]> =>
-      (await ask(api.GET('/v1/sessions/{id}/events', { params: { path: { id } }, signal }))).items,
+    queryFn: ({ signal }) =>
+      withArrivals(id, async () => {
+        const answer = await ask(api.GET('/v1/sessions/{id}/events', { params: { path: { id } }, signal }));
+        return answer.items;
+      }),
   });
+}
+
+/** The answer, with the live events that came while it was on its way: it may be older than they are. */
+export async function withArrivals(
+  id: string,
+  answer: () => Promise<readonly SessionEvent[]>,
+  feed: Pick<typeof liveFeed, 'subscribe'> = liveFeed,
+): Promise<readonly SessionEvent[]> {
+  const arrived: SessionEvent[] = [];
+  const stop = feed.subscribe(({ events }) => {
+    for (const event of events) if (event.session_id === id) arrived.push(event);
+  });
+  try {
+    const items = await answer();
+    return withLiveEvents(items, arrived) ?? items;
+  } finally {
+    stop();
+  }
 }
 
 export function useTranscript(id: string) {
@@ -81,7 +104,7 @@ export function useLiveSession(id: string): void {
   useFeed(({ events, gap }) => {
     const own = events.filter(({ session_id }) => session_id === id);
     if (gap) {
-      void queries.invalidateQueries({ queryKey: sessionKey(id) });
+      askAgain(queries, { queryKey: sessionKey(id) });
       return;
     }
     if (own.length === 0) return;
@@ -95,7 +118,7 @@ export function useLiveSession(id: string): void {
 
 /** Everything of the session but its events. */
 function refreshDerived(queries: QueryClient, id: string): void {
-  void queries.invalidateQueries({
+  askAgain(queries, {
     queryKey: sessionKey(id),
     predicate: ({ queryKey }) => queryKey[2] !== 'events',
   });

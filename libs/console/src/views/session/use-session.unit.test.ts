@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { isBehind } from './use-session.ts';
+import type { FeedBatch, FeedEvent } from '../../api/feed/feed-event.ts';
+import { isBehind, withArrivals } from './use-session.ts';
 
 const event = (type: string, output: number) => ({ type, data: { output } });
 
@@ -17,4 +18,38 @@ describe('the list of deliveries is behind the events', () => {
     expect(isBehind([{ output: 4, status: 'pending' }], again)).toBe(false);
     expect(isBehind([], [event('session.created', 1)])).toBe(false);
   });
+});
+
+it('an event that arrives while the events are on their way is not lost', async () => {
+  let send: (batch: FeedBatch) => void = () => {};
+  let listening = 0;
+  const feed = {
+    subscribe: (listener: typeof send) => {
+      send = listener;
+      listening += 1;
+      return () => {
+        listening -= 1;
+      };
+    },
+  };
+  const at = (version: number, session_id = 'a'): FeedEvent => ({
+    stream_id: session_id,
+    session_id,
+    position: version,
+    version,
+    type: 'x',
+    recorded_at: '',
+    data: {},
+    meta: {},
+  });
+  const events = withArrivals(
+    'a',
+    async () => {
+      send({ events: [at(2), at(3), at(3, 'b'), at(4)], gap: false });
+      return [at(1), at(2)];
+    },
+    feed,
+  );
+  expect((await events).map(({ version }) => version)).toEqual([1, 2, 3, 4]);
+  expect(listening).toBe(0);
 });

@@ -38,8 +38,14 @@ export function SessionsView() {
   const { rows, waiting, behind } = state.list;
   const names = useSeenNames(rows);
 
-  const change = (next: ListSearch) => {
+  // Also after a saved view or the browser's "back": "all that match" would be others than those that were seen.
+  const [selectedIn, setSelectedIn] = useState(key);
+  if (selectedIn !== key) {
+    setSelectedIn(key);
     setSelected(NONE);
+    setAct(null);
+  }
+  const change = (next: ListSearch) => {
     void navigate({ to: '/sessions', search: next, replace: true });
   };
   const toggle = useCallback(
@@ -135,8 +141,9 @@ export function SessionsView() {
           <SelectedDialog
             action={act.action}
             rows={act.row === undefined ? chosen : [act.row]}
-            onDone={(erased) => {
-              if (erased && selected !== 'all') loader.forget(selected);
+            onDone={(ids) => {
+              // Not all that were selected: some are still at work, were refused, or were not reached before somebody stopped it.
+              if (act.action === 'erase') loader.forget(ids);
               if (act.row === undefined) setSelected(NONE);
               void loader.refreshRows(visible.current);
             }}

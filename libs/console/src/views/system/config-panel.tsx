@@ -26,7 +26,14 @@ export function ConfigPanel({ config }: { readonly config: System['config'] }) {
     await queries.invalidateQueries({ queryKey: ['system'] });
   };
   return (
-    <section className="panel stack system-wide" id="config" aria-labelledby="config-title">
+    <section
+      className="panel stack system-wide"
+      id="config"
+      aria-labelledby="config-title"
+      data-row="config"
+      data-row-focus
+      tabIndex={-1}
+    >
       <div className="list-actions">
         <h2 id="config-title">Config in force</h2>
         <Badge tone={config.in_force === 'file' ? 'ok' : 'bad'}>

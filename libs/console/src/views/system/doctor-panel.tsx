@@ -28,7 +28,14 @@ export function DoctorPanel() {
   });
   const run = () => (shown === calls ? void doctor.refetch() : setShown(calls));
   return (
-    <section className="panel stack system-wide" id="doctor" aria-labelledby="doctor-title">
+    <section
+      className="panel stack system-wide"
+      id="doctor"
+      aria-labelledby="doctor-title"
+      data-row="doctor"
+      data-row-focus
+      tabIndex={-1}
+    >
       <div className="list-actions">
         <h2 id="doctor-title">Doctor</h2>
         {doctor.data !== undefined && (

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { getSystem, type System } from '../../api/calls/system-calls.ts';
+import { useRowKeys } from '../../app/keyboard/use-row-keys.ts';
 import { Page } from '../../app/shell/page.tsx';
 import { Badge } from '../../parts/feedback/badge.tsx';
 import { Failed, Loading } from '../../parts/feedback/states.tsx';
@@ -21,13 +22,15 @@ const LAG_IS_LONG_MS = 5_000;
 
 /** The services, how far they are behind, the config in force and what is down. */
 export function SystemView() {
+  const panels = useRef<HTMLDivElement>(null);
+  useRowKeys(panels);
   const system = useQuery({ queryKey: ['system'], queryFn: getSystem, refetchInterval: POLL_MS });
   return (
     <Page title="System">
       {system.isPending && <Loading what="the system" />}
       {system.isError && <Failed error={system.error} retry={() => void system.refetch()} />}
       {system.data !== undefined && (
-        <div className="system">
+        <div ref={panels} className="system">
           <Down system={system.data} />
           <Services system={system.data} />
           <Log system={system.data} />
@@ -50,7 +53,14 @@ function Panel({
   readonly children: ReactNode;
 }) {
   return (
-    <section className="panel stack" id={id} aria-labelledby={`${id}-title`}>
+    <section
+      className="panel stack"
+      id={id}
+      aria-labelledby={`${id}-title`}
+      data-row={id}
+      data-row-focus
+      tabIndex={-1}
+    >
       <h2 id={`${id}-title`}>{title}</h2>
       {children}
     </section>

@@ -9,6 +9,7 @@ import {
   type Session,
   sendMessage,
 } from '../../../api/calls/session-calls.ts';
+import { useSendKey } from '../../../api/use-send-key.ts';
 import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { Button } from '../../../parts/controls/button.tsx';
 import { Icon } from '../../../parts/controls/icon.tsx';
@@ -19,19 +20,22 @@ import { Untrusted } from '../../../parts/text/text.tsx';
 import { EventData } from '../session-event.ts';
 import { sessionKey, useEvents } from '../use-session.ts';
 
-type Act = 'answer' | 'message' | 'cancel' | 'resume' | 'erase';
+type Act = 'message' | 'cancel' | 'resume' | 'erase';
 
 /** What can be done with a session now. */
 export function SessionActions({ session }: { readonly session: Session }) {
   const [act, setAct] = useState<Act | null>(null);
+  // The one that is answered. Another one, or none, may be open by the time that the answer is typed.
+  const [question, setQuestion] = useState<string | null>(null);
+  const { clarification } = session;
   const ended = session.status === 'ended';
   const settled = ended && session.deliveries.pending === 0;
   const close = () => setAct(null);
   useHotkeys({ r: () => (ended ? setAct('resume') : false) });
   return (
     <div className="session-actions">
-      {session.clarification !== undefined && (
-        <Button kind="main" onClick={() => setAct('answer')}>
+      {clarification !== undefined && (
+        <Button kind="main" onClick={() => setQuestion(clarification.id)}>
           <Icon name="inbox" /> Answer
         </Button>
       )}
@@ -57,8 +61,8 @@ export function SessionActions({ session }: { readonly session: Session }) {
           <Icon name="trash" /> Erase
         </Button>
       )}
-      {act === 'answer' && session.clarification !== undefined && (
-        <Answer session={session} clarificationId={session.clarification.id} onClose={close} />
+      {question !== null && (
+        <Answer session={session} clarificationId={question} onClose={() => setQuestion(null)} />
       )}
       {act === 'message' && <Message session={session} onClose={close} />}
       {act === 'resume' && <Resume session={session} onClose={close} />}
@@ -93,6 +97,7 @@ function useGoTo(): (from: Session, id: string) => Promise<void> {
 
 function Answer({ session, clarificationId, onClose }: Props & { readonly clarificationId: string }) {
   const [text, setText] = useState('');
+  const keyOf = useSendKey();
   const { data: events = [] } = useEvents(session.id);
   const asked = events.findLast(
     (event) =>
@@ -108,7 +113,7 @@ function Answer({ session, clarificationId, onClose }: Props & { readonly clarif
       act="Answer"
       disabled={text.trim() === ''}
       run={async () => {
-        await answerQuestion(session.id, clarificationId, text);
+        await answerQuestion(session.id, clarificationId, text, keyOf(text));
         tell('The answer is in the log. The session goes on.');
       }}
       onClose={onClose}
@@ -132,6 +137,7 @@ function Answer({ session, clarificationId, onClose }: Props & { readonly clarif
 
 function Message({ session, onClose }: Props) {
   const [text, setText] = useState('');
+  const keyOf = useSendKey();
   const goTo = useGoTo();
   const asks = session.clarification !== undefined;
   return (
@@ -140,7 +146,7 @@ function Message({ session, onClose }: Props) {
       act="Send"
       disabled={text.trim() === ''}
       run={async () => {
-        const { session_id } = await sendMessage(session.id, text, asks);
+        const { session_id } = await sendMessage(session.id, text, asks, keyOf(`${asks} ${text}`));
         tell('The message is in the log.');
         await goTo(session, session_id);
       }}
@@ -159,12 +165,13 @@ function Message({ session, onClose }: Props) {
 }
 
 function Resume({ session, onClose }: Props) {
+  const keyOf = useSendKey();
   const goTo = useGoTo();
   return (
     <Confirm
       title="Continue this session?"
       act={session.outcome === 'succeeded' ? 'Resume' : 'Retry'}
-      run={async () => goTo(session, (await resumeSession(session.id)).session_id)}
+      run={async () => goTo(session, (await resumeSession(session.id, keyOf(''))).session_id)}
       onClose={onClose}
     >
       <p>

@@ -1,7 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { retryDelivery, type Session } from '../../../api/calls/session-calls.ts';
 import type { Schema } from '../../../api/client.ts';
+import { useRowKeys } from '../../../app/keyboard/use-row-keys.ts';
 import { Button } from '../../../parts/controls/button.tsx';
 import { Badge, type Tone } from '../../../parts/feedback/badge.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
@@ -30,6 +31,8 @@ const TONES: Readonly<Record<Schema['Delivery']['status'], Tone>> = {
 export function DeliveriesTab({ session }: { readonly session: Session }) {
   const events = useEvents(session.id);
   const deliveries = useDeliveries(session.id);
+  const list = useRef<HTMLOListElement>(null);
+  useRowKeys(list);
   const error = events.error ?? deliveries.error;
   if (events.data === undefined || deliveries.data === undefined)
     return error === null ? (
@@ -42,9 +45,9 @@ export function DeliveriesTab({ session }: { readonly session: Session }) {
     return <Empty title="Nothing was said yet">Statuses, questions and the answer appear here.</Empty>;
   const byOutput = new Map(deliveries.data.map((delivery) => [delivery.output, delivery]));
   return (
-    <ol className="outputs">
+    <ol ref={list} className="outputs">
       {outputs.map((output) => (
-        <li key={output.version} className="panel">
+        <li key={output.version} className="panel" data-row={output.version} data-row-focus tabIndex={-1}>
           <Output output={output} delivery={byOutput.get(output.version)} sessionId={session.id} />
         </li>
       ))}

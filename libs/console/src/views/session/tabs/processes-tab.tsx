@@ -1,5 +1,6 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { Session } from '../../../api/calls/session-calls.ts';
+import { useRowKeys } from '../../../app/keyboard/use-row-keys.ts';
 import { Button } from '../../../parts/controls/button.tsx';
 import { CopyButton } from '../../../parts/controls/copy-button.tsx';
 import { Badge } from '../../../parts/feedback/badge.tsx';
@@ -15,6 +16,8 @@ type Process = Session['processes'][number];
 
 /** Background processes of the session, with their output as it comes. */
 export function ProcessesTab({ session }: { readonly session: Session }) {
+  const list = useRef<HTMLUListElement>(null);
+  useRowKeys(list);
   if (session.processes.length === 0)
     return (
       <Empty title="No background processes">
@@ -23,9 +26,9 @@ export function ProcessesTab({ session }: { readonly session: Session }) {
       </Empty>
     );
   return (
-    <ul className="outputs">
+    <ul ref={list} className="outputs">
       {session.processes.map((process) => (
-        <li key={process.id} className="panel">
+        <li key={process.id} className="panel" data-row={process.id} data-row-focus tabIndex={-1}>
           <OneProcess process={process} sessionId={session.id} />
         </li>
       ))}

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useRef } from 'react';
 import { getSession, type Session } from '../../../api/calls/session-calls.ts';
 import { api, ask } from '../../../api/client.ts';
 import { useRefresh } from '../../../api/feed/use-refresh.ts';
+import { useRowKeys } from '../../../app/keyboard/use-row-keys.ts';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { SessionBadge } from '../../../parts/session/session-badge.tsx';
 import { Untrusted } from '../../../parts/text/text.tsx';
@@ -20,6 +22,8 @@ export function RelatedTab({ session }: { readonly session: Session }) {
     retry: false,
   });
   const after = useContinuations(session);
+  const list = useRef<HTMLDivElement>(null);
+  useRowKeys(list);
   const coalesced = events.filter(({ type }) => type === 'webhook.coalesced');
   if (after.isPending) return <Loading what="related sessions" />;
   if (after.error !== null) return <Failed error={after.error} retry={() => void after.refetch()} />;
@@ -31,7 +35,7 @@ export function RelatedTab({ session }: { readonly session: Session }) {
       </Empty>
     );
   return (
-    <div className="related">
+    <div ref={list} className="related">
       {session.continues !== undefined && (
         <section aria-labelledby="continues">
           <h2 id="continues">Continues</h2>
@@ -87,8 +91,8 @@ const continuesOf = (data: unknown) => (data as { readonly continues?: unknown }
 
 function SessionCard({ session }: { readonly session: Session }) {
   return (
-    <article className="panel session-card">
-      <Link to="/sessions/$id" params={{ id: session.id }}>
+    <article className="panel session-card" data-row={session.id}>
+      <Link to="/sessions/$id" params={{ id: session.id }} data-row-focus>
         <Untrusted text={session.title === '' ? session.id : session.title} />
       </Link>
       <SessionBadge session={session} />

@@ -1,6 +1,7 @@
-import { Fragment, useMemo, useState } from 'react';
+import { Fragment, useMemo, useRef, useState } from 'react';
 import type { Session } from '../../../api/calls/session-calls.ts';
 import type { Schema } from '../../../api/client.ts';
+import { useRowKeys } from '../../../app/keyboard/use-row-keys.ts';
 import { Button } from '../../../parts/controls/button.tsx';
 import { Details } from '../../../parts/controls/details.tsx';
 import { Badge } from '../../../parts/feedback/badge.tsx';
@@ -23,6 +24,8 @@ export function TranscriptTab({ session }: { readonly session: Session }) {
   const { data: messages, error, refetch } = useTranscript(session.id);
   const { data: events } = useEvents(session.id);
   const [most, setMost] = useState(PAGE);
+  const list = useRef<HTMLOListElement>(null);
+  useRowKeys(list);
   const results = useMemo(
     () =>
       new Map(
@@ -49,9 +52,15 @@ export function TranscriptTab({ session }: { readonly session: Session }) {
       {hidden > 0 && (
         <Button onClick={() => setMost(most + PAGE)}>Show {Math.min(PAGE, hidden)} earlier messages</Button>
       )}
-      <ol>
+      <ol ref={list}>
         {spoken.slice(hidden).map(({ message, index }) => (
-          <li key={index} className={`message message-${message.role}`}>
+          <li
+            key={index}
+            className={`message message-${message.role}`}
+            data-row={index}
+            data-row-focus
+            tabIndex={-1}
+          >
             <Said message={message} results={results} approvals={approvals} />
           </li>
         ))}

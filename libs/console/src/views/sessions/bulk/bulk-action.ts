@@ -42,7 +42,7 @@ export const BULK_ACTIONS: Readonly<Record<BulkAction, Described>> = {
 };
 
 export interface Progress {
-  readonly done: number;
+  readonly done: readonly string[];
   readonly failures: readonly { readonly id: string; readonly reason: string }[];
 }
 
@@ -56,7 +56,7 @@ export async function runEach(
   onProgress: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<Progress> {
-  let progress: Progress = { done: 0, failures: [] };
+  let progress: Progress = { done: [], failures: [] };
   const queue = [...ids];
   const worker = async () => {
     for (let id = queue.shift(); id !== undefined && !signal.aborted; id = queue.shift()) {
@@ -66,7 +66,7 @@ export async function runEach(
       );
       progress =
         reason === null
-          ? { ...progress, done: progress.done + 1 }
+          ? { ...progress, done: [...progress.done, id] }
           : { ...progress, failures: [...progress.failures, { id, reason }] };
       onProgress(progress);
     }

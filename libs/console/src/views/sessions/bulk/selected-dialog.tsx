@@ -9,7 +9,8 @@ import { Failures, Sure } from './bulk-parts.tsx';
 interface Props {
   readonly action: BulkAction;
   readonly rows: readonly SessionRow[];
-  readonly onDone: (erased: boolean) => void;
+  /** Ids of the sessions that it was done with. */
+  readonly onDone: (ids: ReadonlySet<string>) => void;
   readonly onClose: () => void;
 }
 
@@ -27,17 +28,17 @@ export function SelectedDialog({ action, rows: selected, onDone, onClose }: Prop
   const stop = useRef<AbortController | null>(null);
   const start = async () => {
     stop.current = new AbortController();
-    setProgress({ done: 0, failures: [] });
-    await runEach(
+    setProgress({ done: [], failures: [] });
+    const { done } = await runEach(
       fitting.map(({ id }) => id),
       run,
       setProgress,
       stop.current.signal,
     );
     setOver(true);
-    onDone(action === 'erase');
+    onDone(new Set(done));
   };
-  const reached = progress === null ? 0 : progress.done + progress.failures.length;
+  const reached = progress === null ? 0 : progress.done.length + progress.failures.length;
   return (
     <Dialog
       title={`${verb} ${fitting.length} ${fitting.length === 1 ? 'session' : 'sessions'}`}
@@ -88,7 +89,7 @@ export function SelectedDialog({ action, rows: selected, onDone, onClose }: Prop
         <>
           <progress max={fitting.length} value={reached} aria-label="Progress" />
           <p role="status">
-            {progress.done} done, {progress.failures.length} refused, of {fitting.length}
+            {progress.done.length} done, {progress.failures.length} refused, of {fitting.length}
             {over && reached < fitting.length ? '; stopped' : ''}
           </p>
           <Failures failures={progress.failures} />

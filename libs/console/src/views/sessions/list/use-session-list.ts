@@ -3,16 +3,21 @@ import { useEffect, useEffectEvent, useRef, useSyncExternalStore } from 'react';
 import { api, ask } from '../../../api/client.ts';
 import { Refresher } from '../../../api/feed/refresher.ts';
 import { useFeed } from '../../../api/feed/use-feed.ts';
+import { currentSession, onSessionChange } from '../../../api/session.ts';
 import { stringifySearch } from '../../../app/search-params.ts';
 import { filtersOf, type ListSearch } from '../filters/session-filters.ts';
 import { ListLoader } from './list-loader.ts';
 
 /** The last list stays, so that a reader who comes back from a session finds it as it was. */
-let kept: { key: string | null; loader: ListLoader; offset: number } = {
-  key: null,
-  loader: new ListLoader({}),
-  offset: 0,
-};
+let kept = nothingKept();
+
+function nothingKept(): { readonly key: string | null; readonly loader: ListLoader; offset: number } {
+  return { key: null, loader: new ListLoader({}), offset: 0 };
+}
+
+onSessionChange(() => {
+  if (currentSession() === null) kept = nothingKept();
+});
 
 /** The list for an address. `atTop` and `visible` tell what the reader sees. */
 export function useSessionList(
