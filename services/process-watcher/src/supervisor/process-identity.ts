@@ -79,11 +79,10 @@ export function marksOf(pids: readonly number[]): Map<number, string[]> {
   const closed: number[] = [];
   for (const pid of pids) {
     try {
-      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-      marks.set(
-        pid,
-        environment.flatMap((entry) => (entry.startsWith(prefix) ? [entry.slice(prefix.length)] : [])),
-      );
+      const own = environmentOf(pid)
+        .split('\0')
+        .flatMap((entry) => (entry.startsWith(prefix) ? [entry.slice(prefix.length)] : []));
+      marks.set(pid, own);
     } catch (error) {
       // Otherwise the process has ended.
       if ((error as NodeJS.ErrnoException).code === 'EACCES') closed.push(pid);
@@ -92,6 +91,27 @@ export function marksOf(pids: readonly number[]): Map<number, string[]> {
   if (closed.length > 0) for (const [pid, own] of environmentsAsOwner(closed, prefix)) marks.set(pid, own);
   return marks;
 }
+
+/**
+ * A process that is just becoming another program (`execve`) shows neither arguments nor an environment. It would be nobody's,
+ * and a daemon would be ended as a stray. That takes less than a millisecond of its CPU, which a busy machine gives it late.
+ */
+function environmentOf(pid: number): string {
+  for (let looks = 1, empty = 0; ; looks += 1) {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
+    if (environment !== '' || looks === EXEC_LOOKS || !hasMemory(pid)) return environment;
+    // Every program has an argument. It may have become one between the two reads, so one look is not enough.
+    if (read(`/proc/${pid}/cmdline`) === '') Atomics.wait(SLEEPING, 0, 0, 1);
+    else if (++empty === EMPTY_LOOKS) return environment;
+  }
+}
+
+const EXEC_LOOKS = 200;
+const EMPTY_LOOKS = 5;
+const SLEEPING = new Int32Array(new SharedArrayBuffer(4));
+
+/** A zombie has none, nor has a thread of the kernel. */
+const hasMemory = (pid: number): boolean => /^VmSize:/m.test(read(`/proc/${pid}/status`) ?? '');
 
 function pids(): number[] {
   return readdirSync('/proc')
