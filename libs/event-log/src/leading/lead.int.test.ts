@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '@angelia/testkit';
-import { pause } from '@angelia/waiting';
+import { pause, untilTick } from '@angelia/waiting';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type EventLog, openEventLog } from '../event-log.ts';
 import { Checkpoint } from '../tail/checkpoint.ts';
@@ -140,6 +140,24 @@ describe('the leader under load', () => {
 describe('leading', () => {
   const nothing = (_: number, signal: AbortSignal) =>
     new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
+  it('that stops while it is being renewed does not take the lead back', async () => {
+    const count = 20;
+    const names = Array.from({ length: count }, (_, n) => `lead-${n}`);
+    const all = names.map((name) =>
+      lead({ log, name, holder: 'test#1', seconds: 60, onLead: (_, signal) => pause(3_600_000, signal) }),
+    );
+    await eventually(() => all.every((one) => one.isLeading()));
+    // Leads are renewed at the ticks of a second.
+    await pause(untilTick(1_000));
+    await Promise.all(all.map((one) => one.stop()));
+    // Behind the renewals, which nobody waits for any more.
+    await pause(100);
+    const held = await database.query<{ name: string }>(
+      "SELECT name FROM angelia.leaders WHERE name LIKE 'lead-%' AND expires_at > clock_timestamp()",
+    );
+    expect(held).toEqual([]);
+  });
 
   it('is for one process at a time, and a restart under the same stable name does not wait for its predecessor', async () => {
     const epochs: number[] = [];

@@ -51,11 +51,12 @@ const TAKE: Statement = {
             OR ($3 AND l.holder <> $2 AND regexp_replace(l.holder, '#[^#]*$', '') = regexp_replace($2, '#[^#]*$', ''))
          RETURNING epoch`,
 };
+/** Not what was given back: a renewal that was under way when its process stopped may come after that. */
 const RENEW: Statement = {
   name: 'leads_renew',
   text: `UPDATE angelia.leaders l SET expires_at = clock_timestamp() + make_interval(secs => w.seconds)
          FROM jsonb_to_recordset($1::jsonb) AS w(n int, name text, epoch bigint, seconds float8)
-         WHERE l.name = w.name AND l.epoch = w.epoch RETURNING w.n`,
+         WHERE l.name = w.name AND l.epoch = w.epoch AND l.expires_at > '-infinity' RETURNING w.n`,
 };
 const RELEASE: Statement = {
   name: 'lead_release',

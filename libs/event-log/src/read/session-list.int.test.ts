@@ -63,6 +63,11 @@ beforeAll(async () => {
   database = await createTestDatabase();
   log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
   bounded = new SessionList(log.database.relaxed, new ViewsVersion(log.database.relaxed), 9, 50);
+  // Autovacuum would tell Postgres how few rows there are, and the plans would be those of a small table.
+  const [{ table } = { table: '' }] = await database.query<{ table: string }>(
+    "SELECT oid::regclass::text AS table FROM pg_class WHERE relname = 'sessions' AND relkind = 'r'",
+  );
+  await database.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   await database.query(
     `INSERT INTO angelia.sessions (session_id, version, route, status, outcome, created_at, last_activity_at, ended_at, running,
        settled, state, agent, model, failure, title, delivery_id, tokens, waiting_for, continues)
