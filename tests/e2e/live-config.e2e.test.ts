@@ -54,7 +54,7 @@ beforeAll(async () => {
     startSink({ secret: TEST_SINK_SECRET }),
     startModelServer(),
   ]);
-  writeEnv({ MODEL_KEY: 'key-of-the-first-day' });
+  writeEnv({ MODEL_KEY: 'key-of-the-start' });
   stack = await startTestStack({ dataDir, config: config(), replicas: REPLICAS, env: ENVIRONMENT });
 });
 afterAll(async () => {
@@ -129,6 +129,13 @@ async function takenEverywhere(change: () => void, services = SERVICES): Promise
     return now.every((state, at) => state.in_force === 'file' && state.taken_at !== before[at]?.taken_at);
   });
 }
+
+/** process-watcher does not know the key of a model, so nothing changes for it. */
+const keyTaken = (key: string) =>
+  takenEverywhere(
+    () => writeEnv({ MODEL_KEY: key }),
+    SERVICES.filter((service) => service !== 'process-watcher'),
+  );
 
 const pids = () => SERVICES.map((service) => stack.pid(service));
 const logOf = (service: string) => readFileSync(join(dataDir, 'logs', `${service}.log`), 'utf8');
@@ -318,6 +325,7 @@ describe('a key of a model', () => {
       .map(({ body }) => /(old|new) instructions/.exec(JSON.stringify(body.messages[0]))?.[1]);
 
   it('that changes in .env counts for the next call; otherwise a run that has begun keeps the config that it began with', async () => {
+    await keyTaken('key-of-the-first-day');
     await takenEverywhere(() => save(config({ agent: { system: 'old instructions' } })));
     const gate = Promise.withResolvers<void>();
     model.behave(async ({ input, results }) => {
@@ -329,11 +337,7 @@ describe('a key of a model', () => {
     });
     const { sessionId } = await stack.post({ body: { text: 'rotate' } });
     await eventually(() => keys('rotate').length === 1);
-    await takenEverywhere(
-      () => writeEnv({ MODEL_KEY: 'key-of-the-second-day' }),
-      // process-watcher does not know the key, so nothing changed for it.
-      SERVICES.filter((service) => service !== 'process-watcher'),
-    );
+    await keyTaken('key-of-the-second-day');
     await takenEverywhere(() => save(config({ agent: { system: 'new instructions' } })));
     gate.resolve();
     await stack.waitForEnd(sessionId, { settled: true });
@@ -358,12 +362,7 @@ describe('a model whose key is refused', () => {
         ? { kind: 'status', status: 401, body: 'no' }
         : say(`answer to: ${input}`),
     );
-    const withKey = (key: string) =>
-      takenEverywhere(
-        () => writeEnv({ MODEL_KEY: key }),
-        SERVICES.filter((service) => service !== 'process-watcher'),
-      );
-    await withKey('a-key-with-a-typo');
+    await keyTaken('a-key-with-a-typo');
     const ids = await Promise.all(
       ['one', 'two', 'three'].map(async (text) => (await stack.post({ body: { text } })).sessionId),
     );
@@ -371,7 +370,7 @@ describe('a model whose key is refused', () => {
       await eventually(async () => (await stack.session(id)).waiting_for === 'model');
     }
     const before = pids();
-    await withKey('a-key-that-works');
+    await keyTaken('a-key-that-works');
     for (const id of ids) {
       expect((await stack.waitForEnd(id, { settled: true })).outcome).toBe('succeeded');
     }

@@ -11,7 +11,10 @@ const firstPort = 20_000 + PORTS_OF_A_WORKER * Number(process.env.JEST_WORKER_ID
 process.env.ANGELIA_LOCAL_PORTS = `${firstPort}-${firstPort + PORTS_OF_A_WORKER - 1}`;
 
 /** The run was killed: nobody reads the results, and a test that waits would wait for minutes, without its Postgres. */
-const endWithRun = () => process.reallyExit(1);
+const endWithRun = () => {
+  process.emit('exit', 1); // what a test started ends too (nats-server.ts); `process.exit` is Jest's here
+  process.reallyExit(1);
+};
 
 export default class NativeEnvironment {
   global = globalThis;

@@ -1,3 +1,4 @@
+export { identityOf } from '../bootstrap/process-identity.mjs';
 export { bannerOf } from './commands/start.ts';
 export { type Chromium, findChromium } from './servers/chromium.ts';
 export { findBubblewrap, findKubectl, findNatsServer } from './servers/packaged-programs.ts';

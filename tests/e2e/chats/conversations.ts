@@ -165,7 +165,9 @@ export function conversations(): void {
       );
       await stack.waitForEnd(id, { settled: true });
       expect(await turnsOf(id)).toEqual(['start a process']);
-      expect(telegram.shownIn(String(chat))).toHaveLength(2);
+      // On a busy machine the turn may take so long that a status is shown as well.
+      const answers = telegram.shownIn(String(chat)).filter((text) => !text.startsWith('Still working'));
+      expect(answers).toEqual(['it runs', expect.stringContaining('I have stopped')]);
     });
   });
 }

@@ -93,6 +93,9 @@ export class NatsServer {
       args.push('--cluster', at(member.routePort), '--routes', member.routePorts.map(at).join(','));
     }
     const child = spawn(binary, args, { stdio: 'ignore' });
+    const endWithUs = () => child.kill('SIGKILL');
+    process.once('exit', endWithUs);
+    child.once('exit', () => process.off('exit', endWithUs));
     await once(child, 'spawn');
     this.#child = child;
     await this.#answers(child);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { bannerOf, type Stack, type StackOptions, startStack, TEST_STACKS } from '@angelia/local';
+import { bannerOf, identityOf, type Stack, type StackOptions, startStack, TEST_STACKS } from '@angelia/local';
 import { eventually } from '../waiting/eventually.ts';
 import { type PostAnswer, type SignedPost, signedPost } from './signed-post.ts';
 import { TEST_SECRET } from './test-config.ts';
@@ -56,6 +56,8 @@ export class TestStack {
   readonly #stack: Stack;
   readonly #keepsData: boolean;
   readonly #frozen = new Set<number>();
+  /** Which process a pid was when it got a signal: pids are reused. */
+  readonly #signalled = new Map<number, string | null>();
 
   private constructor(stack: Stack, keepsData: boolean) {
     this.#stack = stack;
@@ -165,18 +167,26 @@ export class TestStack {
   /** Signals a program and returns its pid. The launcher starts it again. */
   kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): number {
     const pid = this.pid(name);
+    this.#signalled.set(pid, identityOf(pid));
     process.kill(pid, signal);
     return pid;
   }
 
-  /** After `kill`: waits until the launcher has started the program again, and returns the new pid. */
+  /** After `kill`: waits until the launcher has started the program again, and returns the new pid, which may be the same number. */
   restarted(name: string, killedPid: number): Promise<number> {
+    const killed = this.#signalled.get(killedPid);
+    const now = () => (existsSync(join(this.dataDir, 'run', `${name}.pid`)) ? this.pid(name) : null);
     return eventually(
       () => {
-        const pid = existsSync(join(this.dataDir, 'run', `${name}.pid`)) ? this.pid(name) : killedPid;
-        return pid !== killedPid && isAlive(pid) && pid;
+        const pid = now();
+        if (pid === null) return false;
+        const identity = identityOf(pid);
+        return identity !== null && (pid !== killedPid || identity !== killed) && pid;
       },
-      { describe: () => `${name} is running again; killed was ${stateOf(killedPid)}` },
+      {
+        describe: () =>
+          `${name} is running again: its pid file says ${now()}; killed was ${killed}, and is now ${stateOf(killedPid)}`,
+      },
     );
   }
 
