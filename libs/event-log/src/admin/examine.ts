@@ -1,16 +1,13 @@
 import { sql } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import { NEEDED_MIGRATION } from '../connection/check-cluster.ts';
 import { PRUNER_ROLE, SERVICE_ROLE } from '../connection/database.ts';
-import { toLogError } from '../connection/postgres-errors.ts';
 import { queries, runOn } from '../connection/query-builder.ts';
 import { HEALTH_AGES, type LogHealth, toLogHealth } from '../diagnostics/health.ts';
+import { type DoctorOptions, withDoctorConnection } from './doctor-connection.ts';
 import { canTakeRole } from './roles.ts';
 
-/**
- * What `angelia doctor` reads from Postgres: facts only, no judgement. It uses one connection of its own, with the login's
- * own rights, and without the checks that services make at the start: it is for a database that they refuse.
- */
+/** What `angelia doctor` reads from Postgres: facts only, no judgement. */
 export interface ExaminedDatabase {
   /** As `server_version_num`: 140005 is 14.5. */
   readonly version: number;
@@ -61,31 +58,12 @@ export const CONNECTIONS_PER_SERVICE = 8;
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit'];
 const NO_SCHEMA = new Set(['3F000', '42P01', '42703', '42883']);
 
-interface ExamineOptions {
-  readonly url: string;
-  /** For connecting and for each statement. */
-  readonly timeoutMs: number;
-  readonly now: () => number;
-}
-
 /** @throws LogError when Postgres cannot be reached or refuses the login */
-export async function examineDatabase({ url, timeoutMs, now }: ExamineOptions): Promise<ExaminedDatabase> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'angelia-doctor',
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-    statement_timeout: timeoutMs,
-  });
-  client.on('error', () => {}); // The running query rejects too. Without a listener the process would end.
-  try {
-    await client.connect();
-    return await readFacts(client, now);
-  } catch (error) {
-    throw toLogError(error);
-  } finally {
-    await client.end().catch(() => {}); // The connection is gone already.
-  }
+export function examineDatabase({
+  now,
+  ...options
+}: DoctorOptions & { readonly now: () => number }): Promise<ExaminedDatabase> {
+  return withDoctorConnection(options, (client) => readFacts(client, now));
 }
 
 async function readFacts(client: pg.Client, now: () => number): Promise<ExaminedDatabase> {

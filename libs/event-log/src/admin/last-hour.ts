@@ -1,5 +1,4 @@
-import pg from 'pg';
-import { toLogError } from '../connection/postgres-errors.ts';
+import type pg from 'pg';
 import {
   AWAITED_MODELS,
   type AwaitedModel,
@@ -7,6 +6,7 @@ import {
   REFUSED_WEBHOOKS,
 } from '../diagnostics/recent-trouble.ts';
 import { idAt } from '../read/id-time.ts';
+import { type DoctorOptions, withDoctorConnection } from './doctor-connection.ts';
 
 /**
  * What went wrong in the last hour, for `angelia doctor`: facts only, the most recent first. Lists come from the views, so
@@ -55,26 +55,14 @@ const FAILED_SESSIONS = `
   WHERE session_id > $1 AND outcome IN ('failed', 'expired') AND ended_at > now() - interval '1 hour'
   GROUP BY 1 ORDER BY max(ended_at) DESC LIMIT ${MOST_ROWS}`;
 
-/** @throws LogError when Postgres cannot be reached, is too slow, or has no schema of this version */
-export async function readLastHour(options: {
-  readonly url: string;
-  /** For connecting and for each statement. */
-  readonly timeoutMs: number;
-  readonly now: () => number;
-}): Promise<LastHour> {
-  const { url, timeoutMs, now } = options;
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'angelia-doctor',
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-    statement_timeout: timeoutMs,
-  });
-  client.on('error', () => {}); // The running query rejects too. Without a listener the process would end.
-  const rows = async <T extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<T[]> =>
-    (await client.query<T>(text, values)).rows;
-  try {
-    await client.connect();
+/** @throws LogError also when there is no schema of this version */
+export function readLastHour({
+  now,
+  ...options
+}: DoctorOptions & { readonly now: () => number }): Promise<LastHour> {
+  return withDoctorConnection(options, async (client) => {
+    const rows = async <T extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<T[]> =>
+      (await client.query<T>(text, values)).rows;
     const dead = await rows<{ target: string; deliveries: number; reason: string | null }>(DEAD_DELIVERIES);
     const failed = await rows<{ code: string; sessions: number; message: string | null; session_id: string }>(
       FAILED_SESSIONS,
@@ -100,11 +88,7 @@ export async function readLastHour(options: {
       })),
       awaitedModels,
     };
-  } catch (error) {
-    throw toLogError(error);
-  } finally {
-    await client.end().catch(() => {}); // The connection is gone already.
-  }
+  });
 }
 
 const HOUR_MS = 3_600_000;

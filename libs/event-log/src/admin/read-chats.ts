@@ -1,7 +1,6 @@
 import { pairingsStream } from '@angelia/contracts';
-import pg from 'pg';
-import { toLogError } from '../connection/postgres-errors.ts';
 import type { ConnectionNote } from '../leading/lead.ts';
+import { type DoctorOptions, withDoctorConnection } from './doctor-connection.ts';
 
 /** What `angelia doctor` wants to know about the chats of the config, by the name of the chat. */
 export interface ChatsSeen {
@@ -24,24 +23,12 @@ const PAIRED = `
     SELECT FROM angelia.events r WHERE r.stream_id = a.stream_id AND r.type = 'pairing.revoked'
       AND r.data->>'pairing_id' = a.data->>'pairing_id')`;
 
-/** @throws LogError when Postgres cannot be reached, is too slow, or has no schema of this version */
-export async function readChats(options: {
-  readonly url: string;
-  readonly chats: readonly string[];
-  /** For connecting and for each statement. */
-  readonly timeoutMs: number;
-}): Promise<ChatsSeen> {
-  const { url, chats, timeoutMs } = options;
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'angelia-doctor',
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
-    statement_timeout: timeoutMs,
-  });
-  client.on('error', () => {}); // The running query rejects too. Without a listener the process would end.
-  try {
-    await client.connect();
+/** @throws LogError also when there is no schema of this version */
+export function readChats({
+  chats,
+  ...options
+}: DoctorOptions & { readonly chats: readonly string[] }): Promise<ChatsSeen> {
+  return withDoctorConnection(options, async (client) => {
     const led = await client.query<{ chat: string; holder: string; note: ConnectionNote | null }>(
       CONNECTIONS,
     );
@@ -57,9 +44,5 @@ export async function readChats(options: {
         ]),
       ),
     };
-  } catch (error) {
-    throw toLogError(error);
-  } finally {
-    await client.end().catch(() => {}); // The connection is gone already.
-  }
+  });
 }
