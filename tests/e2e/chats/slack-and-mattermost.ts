@@ -13,7 +13,7 @@ import {
   startModelServer,
   startSlack,
 } from '@angelia/testkit';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt } from '../shared-stack.ts';
 
 const ANN = 'U0000000ANN';
@@ -54,6 +54,9 @@ export function slackAndMattermost(): void {
       },
     };
   });
+  beforeAll(async () => {
+    await eventually(() => slack.socketMode.open === 1 && mattermost.socket.clients === 1);
+  });
   afterAll(async () => {
     expect([slack?.problems, mattermost?.problems]).toEqual([[], []]);
     await Promise.all([slack?.stop(), mattermost?.stop(), model?.stop()]);
@@ -80,7 +83,6 @@ export function slackAndMattermost(): void {
       });
 
     it('a mention is answered in its thread, what follows there is the next turn, and a repeat is none', async () => {
-      await eventually(() => slack.socketMode.open === 1);
       const ts = slackTs();
       const first = write(`<@${SLACK_BOT}> count the sheep`, ts);
       await send(first);
@@ -128,7 +130,6 @@ export function slackAndMattermost(): void {
       mattermost.say({ channelId: TOWN, userId: ANN_THERE, text, rootId }).id;
 
     it('a mention is answered in its thread, and what follows there is the next turn', async () => {
-      await eventually(() => mattermost.socket.clients === 1);
       const root = write('@angelia count the cows');
       expect(await inTown('count the cows')).toMatchObject({ channelId: TOWN, rootId: root });
       write('and the hens', root);
