@@ -32,7 +32,8 @@ export const HEALTH_AGES = `SELECT
 
 /** From a row of HEALTH_AGES. */
 export function toLogHealth(row: readonly unknown[]): LogHealth {
-  const age = (value: unknown) => Math.max(0, Math.round((value as number | null | undefined) ?? 0));
+  // An event of this very moment is 1 ms old: 0 means that there is none.
+  const age = (value: unknown) => (typeof value === 'number' ? Math.max(1, Math.round(value)) : 0);
   return {
     tailLagMs: age(row[0]),
     relayLagMs: age(row[1]),
