@@ -33,7 +33,14 @@ export { isLoopback } from './loopback.ts';
 export { outputLimitWarnings } from './output-limits.ts';
 export { PLACEHOLDER } from './placeholder.ts';
 export { publicUrl, publicUrlWarning } from './public-url.ts';
-export { REDACTED, scrubber, secretsInAddress, secretsInUrl, secretValuesIn } from './secrets/redaction.ts';
+export {
+  hasSignedLink,
+  REDACTED,
+  scrubber,
+  secretsInAddress,
+  secretsInUrl,
+  secretValuesIn,
+} from './secrets/redaction.ts';
 export { secretEnvironmentOf } from './secrets/secret-environment.ts';
 export {
   ed25519KeyOfHex,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Environment } from '@angelia/config';
+import { type Environment, hasSignedLink } from '@angelia/config';
 import { isSessionId } from '@angelia/contracts';
 import { SESSION_ID, setTracing, spanIds } from '@angelia/sessions';
 import { LATE, within } from '@angelia/waiting';
@@ -59,8 +59,7 @@ export async function startTelemetry(
     logRecordProcessors: [],
     instrumentations: [
       new HttpInstrumentation({
-        ignoreIncomingRequestHook: ({ method, url = '' }) =>
-          isRead(method) || isWebhook(url) || isSignedLink(url) || isSignIn(url),
+        ignoreIncomingRequestHook: hasNoSpan,
         requestHook: (span, request) => {
           // An incoming request, not one of ours.
           if (!('httpVersion' in request)) return;
@@ -118,6 +117,14 @@ async function statementSpans() {
   };
 }
 
+/**
+ * The span of a request to a signed link would hold the token, which is enough to use the link. And anybody can send such a
+ * request until the token is checked.
+ */
+export function hasNoSpan({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>): boolean {
+  return isRead(method) || isWebhook(url) || hasSignedLink(url) || isSignIn(url);
+}
+
 /** Probes, scrapes, and what the command line and the console read all day: each would be a trace. */
 function isRead(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
@@ -144,11 +151,6 @@ function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
  */
 function isWebhook(url: string): boolean {
   return url.includes('/webhooks/');
-}
-
-/** Its span would hold the token, which is enough to use the link. And anybody can send one until it is checked. */
-function isSignedLink(url: string): boolean {
-  return url.includes('/answers/') || url.includes('/callbacks/');
 }
 
 /** Anybody can send one, and it holds a secret in its body. */
