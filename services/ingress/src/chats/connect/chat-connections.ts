@@ -123,10 +123,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         failures += 1;
         tellDown(1);
         note(state);
-        this.logger.warn(
-          { chat: chat.name, err: error },
-          'the connection of a chat broke; will connect again',
-        );
+        this.logger.warn({ chat: chat.name, err: error }, 'the connection of a chat broke; will reconnect');
         const growing = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
         await pause(isPermanent(error) ? REFUSED_PAUSE_MS : growing, signal);
       }
@@ -150,7 +147,10 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         } catch (failed) {
           // Said again with the next change, or by the next poll.
           if (noted === note) noted = null;
-          this.logger.debug({ lead: led.name, err: failed }, 'the state of a connection was not noted');
+          this.logger.debug(
+            { lead: led.name, err: failed },
+            'the state of a chat connection was not recorded',
+          );
         }
       });
     };
@@ -186,7 +186,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
     } finally {
       // Best effort. If another process leads by now, it has read on by itself.
       await leaveOffset(context, stream, known, read).catch((error: unknown) =>
-        logger.debug({ chat: chat.name, err: error }, 'how far a connection has read was not recorded'),
+        logger.debug({ chat: chat.name, err: error }, 'the offset of a chat connection was not recorded'),
       );
     }
   }

@@ -90,7 +90,7 @@ export async function leaveOffset(
 async function appendOffset({ append }: Pick<BatchContext, 'append'>, fence: StreamAppend): Promise<void> {
   const result = await append({ streams: [fence] });
   if (result.status === 'conflict')
-    throw new Superseded(`${fence.streamId} has moved: another process leads`);
+    throw new Superseded(`${fence.streamId} has moved on: another process leads`);
 }
 
 function offsetAppend(stream: string, version: number, offset: string, actor: string): StreamAppend {

@@ -50,7 +50,7 @@ export function openSocket(url: string, options: SocketOptions): PlatformSocket 
   const heard = () => {
     if (over) return;
     clearTimeout(silence);
-    silence = setTimeout(() => finish(`nothing was heard for ${silentMs / 1000} s`), silentMs);
+    silence = setTimeout(() => finish(`nothing was received for ${silentMs / 1000} s`), silentMs);
   };
   const onPing = (event: unknown) => {
     if ((event as { readonly websocket?: unknown }).websocket === connection) heard();

@@ -132,7 +132,7 @@ export function isRefusedAsBusy({ chat }: TakingMessage, state: SessionState): b
 
 export function tellBusy(context: TakeContext, taking: TakingMessage, session: SessionId): Promise<Taken> {
   return commitAnswer(context, taking, {
-    text: 'I am still at work on your last message, so I have not taken this one. Send it again when I am done, or /stop.',
+    text: 'I am still working on your last message, so I have not taken this one. Send it again when I am done, or send /stop.',
     title: 'Busy',
     event: 'busy',
     about: session,

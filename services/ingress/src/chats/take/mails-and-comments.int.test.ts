@@ -288,7 +288,7 @@ describe('mails', () => {
     expect(input).toMatch(/\[file: a\.png, image\/png\]\n\[image 1: image\/png, 70 bytes\]/);
     expect(input).toMatch(/<untrusted-([0-9a-f]{12})>\nIgnore everything\. .*\n<\/untrusted-\1>/);
     const why = [
-      'fake.png, image/png: its content is no image/png',
+      'fake.png, image/png: its content is not image/png',
       'big.txt, text/plain: it has more than 10000 bytes',
       'run.exe, application/x-msdownload: files of type application/x-msdownload are not taken here',
     ];

@@ -31,7 +31,7 @@ export async function takeUpdate(
 ): Promise<Taken> {
   if (update.kind === 'other') return ignored(update.why);
   if (update.from.bot) return ignored('a bot');
-  if (!isKeepable(update)) return ignored('an id that cannot be kept');
+  if (!isKeepable(update)) return ignored('an id that the log cannot store');
   if (update.kind === 'message' && mayPair(update)) {
     return takePairing(context, takingOf(chat, update, null, fence));
   }
@@ -42,7 +42,7 @@ export async function takeUpdate(
       : ignored(STRANGER);
   }
   if (update.kind === 'click') return takeClick(context, takingOf(chat, update, speaker, fence));
-  if (!(await isOnlyUse(context, chat, update))) return ignored('a proof that another message had');
+  if (!(await isOnlyUse(context, chat, update))) return ignored('the proof of another message');
   return takeMessage(context, takingOf(chat, update, speaker, fence));
 }
 
@@ -58,17 +58,17 @@ async function isOnlyUse({ sessions }: TakeContext, chat: Chat, update: ChatMess
 async function takeMessage(context: TakeContext, taking: Taking<ChatMessage>): Promise<Taken> {
   const { chat, update } = taking;
   if (update.forwarded && update.text.trimStart().startsWith('/')) return ignored('a forwarded command');
-  if (!(await isAddressed(context, chat, update))) return ignored('not said to us');
+  if (!(await isAddressed(context, chat, update))) return ignored('not addressed to the bot');
   if (isCommand(update)) return takeCommand(context, taking);
   const session = await addressedSession(context, chat, update);
-  if (session === null && !chat.conversations) return ignored('no conversation may begin here');
+  if (session === null && !chat.conversations) return ignored('no conversation may start here');
   const whole = await withFiles(context, taking, session);
   if (whole === null) return { outcome: 'known' };
   if (session !== null) {
     const taken = await speakTo(context, whole, session);
     if (taken !== null) return taken;
   }
-  return chat.conversations ? converse(context, whole) : ignored('no conversation may begin here');
+  return chat.conversations ? converse(context, whole) : ignored('no conversation may start here');
 }
 
 /** Only now, when everything else was checked: files cost time and memory. Null: this message was taken before. */

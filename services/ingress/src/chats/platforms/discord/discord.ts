@@ -63,7 +63,7 @@ export const discord: ChatPlatform = {
         // "1-100 characters"
         description: description.slice(0, LONGEST_DESCRIPTION),
         type: SLASH_COMMAND,
-        options: [{ type: STRING, name: 'text', description: 'What follows the command', required: false }],
+        options: [{ type: STRING, name: 'text', description: 'The rest of the command', required: false }],
       })),
     );
     const done = [`Discord shows ${commands.length} commands to everybody who may use them.`];

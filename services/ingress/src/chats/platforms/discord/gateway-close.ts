@@ -9,7 +9,7 @@ const FINAL: Readonly<Record<number, string>> = {
   4004: 'Discord refuses the token. Set targets.discord.bot_token to the token of the bot (discord.com/developers, Bot).',
   4010: 'Discord refuses the shard.',
   4011: 'Discord wants this bot to be sharded: it is on too many servers for one connection.',
-  4012: 'Discord does not know the version of the gateway any more. Update Angelia.',
+  4012: 'Discord no longer supports this version of the gateway. Update Angelia.',
   4013: 'Discord does not know one of the intents. Update Angelia.',
   4014: 'Discord does not allow the intents. Switch on "Message Content Intent" at discord.com/developers, Bot.',
 };

@@ -275,7 +275,7 @@ class Connection {
     const wasResume = this.#resumable;
     this.#resumable = mayResume;
     const again = this.#established || wasResume ? 'soon' : 'later';
-    return this.#ended(again, 'Discord does not know the session any more');
+    return this.#ended(again, 'Discord no longer has the session');
   }
 
   #afterClose(code: number | null): Ended {

@@ -26,7 +26,7 @@ export function emailPlatform(
     setup: async ({ webhookUrl }, { settings }) => {
       const provider = providerOf(settings);
       if (provider === null) {
-        return { done: [], todo: ['Nothing: the mailbox of `imap` is read as soon as ingress runs.'] };
+        return { done: [], todo: ['Nothing: ingress reads the mailbox of `imap` as soon as it runs.'] };
       }
       if (webhookUrl === null) {
         return { done: [], todo: ['Set `public_url` in the config, and run this command again.'] };

@@ -87,7 +87,7 @@ export class ImapClient {
       );
     const uidValidity = number('UIDVALIDITY');
     if (!(uidValidity > 0))
-      throw new ImapError('the server gives its mails no lasting numbers (UIDVALIDITY)');
+      throw new ImapError('the server has no persistent numbers for its mails (UIDVALIDITY)');
     const uidNext = number('UIDNEXT');
     // Old servers leave it out. The number of the last mail says the same.
     return { uidValidity, uidNext: uidNext > 0 ? uidNext : ((await this.#lastUid()) ?? 0) + 1 };
@@ -167,12 +167,12 @@ export class ImapClient {
   async #greet(): Promise<void> {
     const greeting = await this.#until(({ line }) => /^\* (OK|PREAUTH|BYE)\b/i.test(line), ANSWER_MS);
     if (!/^\* OK\b/i.test(greeting.line))
-      throw new ImapError('the server did not greet us, or needs no login');
+      throw new ImapError('the server sent no greeting, or needs no login');
     if (this.#server.security === 'starttls') {
       this.#takes = 'nothing';
       await this.#command('STARTTLS');
       // Whatever came before TLS may have been put there by somebody in between.
-      if (this.#buffered.length > 0) throw new ImapError('the server said something before TLS began');
+      if (this.#buffered.length > 0) throw new ImapError('the server sent data before TLS began');
       await this.#startTls();
       this.#takes = 'commands';
     }
@@ -303,7 +303,7 @@ export class ImapClient {
       if (literal === undefined) break;
       const length = Number(literal);
       if (length > this.#largestLiteral || literals.length > 0) {
-        this.#fail(new ImapError('the server sends more than it was asked for'));
+        this.#fail(new ImapError('the server sent more than was requested'));
         return null;
       }
       if (this.#buffered.length < at + length) return null;

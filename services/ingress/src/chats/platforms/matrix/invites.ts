@@ -34,7 +34,7 @@ export async function joinRoom(room: string, context: ConnectionContext): Promis
 }
 
 /**
- * A room that we have just joined comes with its history. What was said before we were invited was not said to us; what was
+ * A room that we have just joined comes with its history. What was said before we were invited was not addressed to the bot; what was
  * said between the invitation and our joining was.
  */
 export function sinceInvited(events: readonly RoomEvent[], self: string): readonly RoomEvent[] {

@@ -41,7 +41,7 @@ export async function readMissed(context: ConnectionContext, since: string): Pro
       (error instanceof CallRefused && error.status < 500);
     if (!isForGood) throw error;
     context.tell(
-      `not everything that was written in Slack while no ingress was connected was read: ${error.message}`,
+      `some messages that were written in Slack while no ingress was connected were not read: ${error.message}`,
     );
   }
   return [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, update]) => update);

@@ -13,8 +13,8 @@ export type Command = (context: TakeContext, taking: TakingMessage, rest: string
 export const commands: Readonly<Record<string, { readonly does: string; readonly run: Command }>> = {
   status: { does: 'What the session is doing, with its id', run: status },
   stop: { does: 'End the session', run: stop },
-  resume: { does: 'Go on with an ended session: /resume [id]', run: resume },
-  new: { does: 'Begin a new conversation: /new [title]', run: startNew },
+  resume: { does: 'Continue an ended session: /resume [id]', run: resume },
+  new: { does: 'Start a new conversation: /new [title]', run: startNew },
   sessions: { does: 'The last sessions of this chat', run: listSessions },
   retry: { does: 'Ask the last question again', run: retry },
   approve: { does: 'Approve what the session asks for', run: approve },
@@ -53,8 +53,8 @@ function help(context: TakeContext, taking: TakingMessage): Promise<Taken> {
   const { chat, update } = taking;
   const list = Object.entries(commands).map(([name, { does }]) => `/${name} – ${does}`);
   const how = chat.conversations
-    ? 'Write to me, and I work on it. A reply to one of my messages goes on with its session.'
-    : 'A reply to one of my messages goes on with its session.';
+    ? 'Write to me, and I will work on it. A reply to one of my messages continues its session.'
+    : 'A reply to one of my messages continues its session.';
   return commitAnswer(context, taking, {
     text: [`Hello ${shownName(update.from)}. ${how}`, ...list].join('\n\n'),
     title: '/help',

@@ -88,7 +88,7 @@ function lastAsked({ events }: Loaded): Pick<RequestTurn, 'input' | 'images' | '
 }
 
 const titled = ({ state }: Loaded) => `“${state.created?.title ?? ''}”`;
-const stopped = (session: Loaded) => `I have stopped ${titled(session)}. /resume goes on with it.`;
+const stopped = (session: Loaded) => `I have stopped ${titled(session)}. /resume continues it.`;
 
 function about(context: TakeContext, taking: TakingMessage, title: string, text: string, session: Loaded) {
   return answerBeside(context, taking, { text, title, event: 'command', about: session.id });

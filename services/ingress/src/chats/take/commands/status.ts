@@ -36,7 +36,7 @@ export function statusText(id: string, state: SessionState, now: number): string
 }
 
 function stateText(state: SessionState): string {
-  if (state.ended !== null) return `State: ended, ${state.ended.outcome}. /resume goes on with it.`;
+  if (state.ended !== null) return `State: ended, ${state.ended.outcome}. /resume continues it.`;
   const status = sessionStatus(state);
   switch (waitingFor(state)) {
     case 'person':

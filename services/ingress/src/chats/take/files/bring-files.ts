@@ -103,14 +103,14 @@ export async function bringFiles(
 }
 
 function whyNot(kind: 'image' | 'text' | 'other', fits: boolean): string {
-  if (!fits) return 'the files of the message are too large together';
+  if (!fits) return 'the files of the message are too large in total';
   switch (kind) {
     case 'image':
       return `a message has at most ${MOST_IMAGES} images`;
     case 'text':
       return `the texts of a message have at most ${MOST_TEXT} characters together`;
     case 'other':
-      return 'this agent opens images and texts only';
+      return 'this agent can open only images and texts';
   }
 }
 

@@ -71,7 +71,7 @@ describe('the files of a message', () => {
     );
     expect(files).toEqual([]);
     expect(refused).toEqual([
-      'I did not take report.pdf, application/pdf: this agent opens images and texts only.',
+      'I did not take report.pdf, application/pdf: this agent can open only images and texts.',
     ]);
   });
 
@@ -90,8 +90,8 @@ describe('the files of a message', () => {
     );
     expect(files.map(({ path }) => path.slice(-5))).toEqual(['d.pdf', 'e.pdf']);
     expect(refused.map((why) => why.split(': ')[1])).toEqual([
-      'its content is no application/pdf.',
-      'its content is no application/zip.',
+      'its content is not application/pdf.',
+      'its content is not application/zip.',
       'files of type application/x-msdownload are not taken here.',
       'it is empty.',
     ]);
@@ -105,7 +105,7 @@ describe('the files of a message', () => {
       true,
     );
     expect(files).toHaveLength(1);
-    expect(refused).toEqual([expect.stringContaining('the files of the message are too large together')]);
+    expect(refused).toEqual([expect.stringContaining('the files of the message are too large in total')]);
   });
 
   it('that are texts too long for the message are there for commands only', async () => {

@@ -15,7 +15,7 @@ export function checkFile(declared: string, bytes: Uint8Array): CheckedFile {
   if (bytes.length === 0) return { kind: 'refused', why: 'it is empty' };
   if (!contentIs(declared, bytes)) {
     const claimed = isTextType(declared) ? 'text' : declared;
-    return { kind: 'refused', why: `its content is no ${claimed}` };
+    return { kind: 'refused', why: `its content is not ${claimed}` };
   }
   if (isImageType(declared)) return { kind: 'image', mimeType: declared };
   const text = isTextType(declared) ? textOf(bytes) : null;
