@@ -27,11 +27,11 @@ export class ApiError extends Error {
 const MOST_SHOWN = 2_000;
 
 export const UNREACHABLE =
-  'The gateway does not answer. It may be restarting: this page goes on by itself as soon as it is back.';
+  'The gateway does not answer. It may be restarting: this page reconnects by itself as soon as it is back.';
 
 /** What a person reads about an error, whatever was thrown. The gateway may quote a stranger: a platform, a model, a payload. */
 export function messageOf(error: unknown): string {
   if (error instanceof Error && error.message !== '')
     return visibleText(beginning(error.message, MOST_SHOWN));
-  return 'Something went wrong in the console itself. Reload the page; if it comes again, report it.';
+  return 'Something went wrong in the console itself. Reload the page; if it happens again, report it.';
 }

@@ -495,7 +495,7 @@ export interface paths {
         put?: never;
         /**
          * Do one thing with everything that a filter finds
-         * @description With `dry_run` it only counts and shows the first ten. Else one job does it in the background, at a bounded rate. It leaves out what comes to be or changes after the request. `cancel` concerns sessions that have not ended, `resume` ended ones (`failed` unless `outcome` says otherwise) that nobody has continued, `erase` settled ones.
+         * @description With `dry_run` it only counts and shows the first ten. Otherwise one job does it in the background, at a bounded rate. It leaves out what is created or changed after the request. `cancel` concerns sessions that have not ended, `resume` ended ones (`failed` unless `outcome` says otherwise) that nobody has continued, `erase` settled ones.
          */
         post: operations["postJobs"];
         delete?: never;
@@ -702,7 +702,7 @@ export interface paths {
         put?: never;
         /**
          * Send a route a webhook without a signature
-         * @description It goes the way of every webhook after the check of its signature: events, filters, script, templates, rate limit and idempotency, so the same test again is a duplicate unless its headers or payload have another delivery id. The actor of `session.created` says that it is a test. Its answer is delivered.
+         * @description It passes the same steps as every webhook after the check of its signature: events, filters, script, templates, rate limit and idempotency, so the same test again is a duplicate unless its headers or payload have another delivery id. The actor of `session.created` says that it is a test. Its answer is delivered.
          */
         post: operations["postRoutesNameTest"];
         delete?: never;
@@ -1035,7 +1035,7 @@ export interface components {
             route: string;
             /** Format: uuid */
             session_id: string;
-            /** @description the arguments for a person: characters that hide or turn text around are codes */
+            /** @description the arguments for a person: characters that hide or reverse text are shown as codes */
             shown: components["schemas"]["ShownArguments"];
             title: string;
             tool: string;
@@ -1515,7 +1515,7 @@ export interface components {
             };
             /** Format: uuid */
             session_id: string;
-            /** @description the arguments for a person: characters that hide or turn text around are codes */
+            /** @description the arguments for a person: characters that hide or reverse text are shown as codes */
             shown: components["schemas"]["ShownArguments"];
             /** @description of the session */
             title: string;
@@ -1535,7 +1535,7 @@ export interface components {
             agent: string;
             /** Format: date-time */
             asked_at: string;
-            /** @description empty: any text is an answer. Else any other text is one, too */
+            /** @description empty: any text is an answer. Otherwise any other text is an answer too */
             choices: string[];
             /** @description names the question within its session */
             clarification_id: string;
@@ -1723,7 +1723,7 @@ export interface components {
         Question: {
             /** @description who asks */
             agent: string;
-            /** @description empty: any text is an answer. Else any other text is one, too */
+            /** @description empty: any text is an answer. Otherwise any other text is an answer too */
             choices: string[];
             /** Format: date-time */
             deadline: string;

@@ -131,7 +131,7 @@ function sendErrorPage(reply: FastifyReply, error: unknown): void {
 }
 
 const headings: Readonly<Record<number, string>> = {
-  403: 'This is not yours to decide',
+  403: 'You may not decide this',
   404: 'This link does not work',
   409: 'Not taken',
   410: 'This is closed',

@@ -30,7 +30,9 @@ const question = component(
   'Question',
   z.object({
     question: z.string(),
-    choices: z.array(z.string()).describe('empty: any text is an answer. Else any other text is one, too'),
+    choices: z
+      .array(z.string())
+      .describe('empty: any text is an answer. Otherwise any other text is an answer too'),
     deadline: z.iso.datetime(),
     session_id: z.uuid(),
     title: z.string().describe('of the session'),

@@ -14,7 +14,9 @@ const approval = component(
     arguments: z
       .string()
       .describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
-    shown: shown.describe('the arguments for a person: characters that hide or turn text around are codes'),
+    shown: shown.describe(
+      'the arguments for a person: characters that hide or reverse text are shown as codes',
+    ),
     digest: z.string(),
     approvers: z.array(z.string()).describe('who may decide besides the API; empty: whoever has the link'),
     expires_at: z.iso.datetime(),

@@ -66,7 +66,7 @@ export function sentenceFor(status: ClosedReason, decided: Decided | null): stri
 export const refusals: Partial<Record<RefusalCode, { readonly code: string; readonly message: string }>> = {
   not_an_approver: {
     code: 'not_an_approver',
-    message: 'You may not decide about this request: its `approvers` are others.',
+    message: 'You may not decide about this request: its `approvers` do not include you.',
   },
   arguments_changed: {
     code: 'arguments_changed',

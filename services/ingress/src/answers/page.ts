@@ -42,8 +42,7 @@ export function questionPage(question: Question, problem: string | null = null):
     choices.length > 0
       ? `<fieldset><legend>Choose one</legend>${choices.map(choiceField).join('')}</fieldset>\n`
       : '';
-  const label =
-    choices.length > 0 ? 'Or write another answer, which counts instead of a choice' : 'Your answer';
+  const label = choices.length > 0 ? 'Or write another answer. It replaces the choice' : 'Your answer';
   return page(
     `Question: ${title}`,
     `<h1>${foreign(title === '' ? 'A question' : title)}</h1>
@@ -67,7 +66,7 @@ export function approvalPage(
     rule.match === null
       ? `every call of <code>${foreign(tool)}</code> that its policy asks about`
       : `every call of <code>${foreign(tool)}</code> that matches <code>${foreign(rule.match)}</code>` +
-        (command === null ? '' : ' and goes on with no other command');
+        (command === null ? '' : ' and appends no other command');
   // Letters of a script that is written from the right would turn the rest of a command around.
   const shown = [command, others].flatMap((text) =>
     text === null ? [] : [`<pre><bdo dir="ltr">${escaped(text)}</bdo></pre>`],

@@ -287,7 +287,7 @@ describe('the link of a request', () => {
       'Agent <strong><bdi>default</bdi></strong> (route <strong><bdi>hook</bdi></strong>)',
       'About the build',
       `session ${session}`,
-      'that matches <code><bdi>rm *</bdi></code> and goes on with no other command',
+      'that matches <code><bdi>rm *</bdi></code> and appends no other command',
       `name="digest" value="${DIGEST}"`,
     ]) {
       expect(text).toContain(shown);

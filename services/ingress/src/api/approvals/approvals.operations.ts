@@ -40,7 +40,9 @@ const openApproval = component(
     arguments: z
       .string()
       .describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
-    shown: shown.describe('the arguments for a person: characters that hide or turn text around are codes'),
+    shown: shown.describe(
+      'the arguments for a person: characters that hide or reverse text are shown as codes',
+    ),
     digest: z.string().describe('SHA-256 of the arguments as canonical JSON'),
     rule: z
       .object({ tool: z.string(), match: z.string().nullable() })

@@ -75,7 +75,7 @@ export class ChatsController {
       return { done: [...done], todo: [...todo], paste: paste ?? null };
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
-      throw new Refusal(409, 'setup_failed', `the platform did not do it: ${words}`);
+      throw new Refusal(409, 'setup_failed', `the platform refused: ${words}`);
     }
   }
 
@@ -137,7 +137,12 @@ export class ChatsController {
         return;
       }
     }
-    throw new Refusal(503, 'pairing_busy', 'others change the pairings of this chat: try again', 1);
+    throw new Refusal(
+      503,
+      'pairing_busy',
+      'somebody else is changing the pairings of this chat: try again',
+      1,
+    );
   }
 
   #chat(name: string): Chat {

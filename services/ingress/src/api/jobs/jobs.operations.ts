@@ -122,8 +122,8 @@ export const jobOperations = [
     path: '/v1/jobs',
     summary: 'Do one thing with everything that a filter finds',
     description:
-      'With `dry_run` it only counts and shows the first ten. Else one job does it in the background, at a bounded rate. It ' +
-      'leaves out what comes to be or changes after the request. `cancel` concerns sessions that have not ended, `resume` ' +
+      'With `dry_run` it only counts and shows the first ten. Otherwise one job does it in the background, at a bounded rate. It ' +
+      'leaves out what is created or changed after the request. `cancel` concerns sessions that have not ended, `resume` ' +
       'ended ones (`failed` unless `outcome` says otherwise) that nobody has continued, `erase` settled ones.',
     access: 'admin',
     headers: { 'Idempotency-Key': 'a repeat with the same key returns the same job' },

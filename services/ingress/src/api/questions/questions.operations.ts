@@ -28,7 +28,9 @@ const openQuestion = component(
     agent: z.string(),
     turn: z.number().int().positive(),
     question: z.string(),
-    choices: z.array(z.string()).describe('empty: any text is an answer. Else any other text is one, too'),
+    choices: z
+      .array(z.string())
+      .describe('empty: any text is an answer. Otherwise any other text is an answer too'),
     asked_at: time,
     deadline: time,
     on_timeout: z.enum(['end', 'continue']).describe('what the session does if nobody answers in time'),

@@ -240,7 +240,7 @@ export const routeOperations = [
     path: '/v1/routes/{name}/test',
     summary: 'Send a route a webhook without a signature',
     description:
-      'It goes the way of every webhook after the check of its signature: events, filters, script, templates, rate limit ' +
+      'It passes the same steps as every webhook after the check of its signature: events, filters, script, templates, rate limit ' +
       'and idempotency, so the same test again is a duplicate unless its headers or payload have another delivery id. The ' +
       'actor of `session.created` says that it is a test. Its answer is delivered.',
     access: 'admin',
