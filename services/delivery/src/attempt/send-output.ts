@@ -52,7 +52,7 @@ export async function sendOutput(input: SendInput, context: DeliveryContext): Pr
     if (turn === null) return finished(notSentYet("the platform's rate limit"));
     // The first chunk still goes out during a shutdown, if it need not wait. Nothing else does.
     if (gate.draining() && (!first || turn.waitMs > 0))
-      return finished(notSentYet('the service is going down'));
+      return finished(notSentYet('the service is stopping'));
     if (turn.waitMs > 0) await pause(Math.ceil(turn.waitMs));
     gate.sending(intent);
     const result = await sendOne({ ...input, claim }, chunk, index, context);

@@ -28,7 +28,9 @@ export async function releaseAbandonedClaim(
     type: 'fail-delivery',
     output,
     attempt: claim.attempt,
-    reason: ours ? 'claimed while Postgres was away' : `${claim.sender} died before it recorded the outcome`,
+    reason: ours
+      ? 'claimed while Postgres was unreachable'
+      : `${claim.sender} died before it recorded the outcome`,
     retryAt: context.sessions.clock.now(),
     counts: false,
     unknown: !ours || context.unrecorded.has(loaded.id),

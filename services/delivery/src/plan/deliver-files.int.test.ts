@@ -124,8 +124,8 @@ it.each([
   ['a file that is gone', '[a](gone.csv)', '`gone.csv` was not sent: there is no such file'],
   ['a path out of the directory', '[a](../b.csv)', '`../b.csv` was not sent: only files in the directory'],
   ['a type that is not allowed', '[a](a.pdf)', '`a.pdf` was not sent: files of type application/pdf'],
-  ['an image that is none', '[a](fake.png)', '`fake.png` was not sent: its content is no image/png'],
-  ['a text that is none', '[a](fake.csv)', '`fake.csv` was not sent: its content is no text/csv'],
+  ['an image that is none', '[a](fake.png)', '`fake.png` was not sent: its content is not image/png'],
+  ['a text that is none', '[a](fake.csv)', '`fake.csv` was not sent: its content is not text/csv'],
   ['an empty file', '[a](empty.csv)', '`empty.csv` was not sent: it is empty'],
   ['a file that is larger than it was said', '[a](large.csv)', '`large.csv` was not sent: it has more than'],
 ])('%s is one line that says why, and the delivery succeeds', async (_what, text, line) => {

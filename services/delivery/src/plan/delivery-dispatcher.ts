@@ -199,7 +199,10 @@ export class DeliveryDispatcher implements DrainParticipant {
 
   #logCircuit(destination: string, change: 'opened' | 'closed'): void {
     if (change === 'opened') {
-      this.#context.logger.warn({ destination }, 'target is down; its deliveries wait, probing now and then');
+      this.#context.logger.warn(
+        { destination },
+        'target is down; its deliveries wait, and one at a time probes it',
+      );
     } else this.#context.logger.info({ destination }, 'target is up again');
   }
 }

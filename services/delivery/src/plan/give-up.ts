@@ -4,7 +4,7 @@ import type { Loaded } from '@angelia/sessions';
 import { appendCommand } from '../append-command.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
 
-const DOWN_TOO_LONG = 'the target is down, and was for as long as the retry schedule is';
+const DOWN_TOO_LONG = 'the target has been down for as long as the retry schedule lasts';
 const TOO_OLD = 'the target is down, and the next attempt would be past its max_age_seconds';
 
 interface WaitLimit {
@@ -38,7 +38,7 @@ const MIN_UNKNOWNS = 5;
  */
 export function tooManyUnknowns(plan: SendPlan, policy: Config['delivery']): string | null {
   if (plan.unknowns <= Math.max(MIN_UNKNOWNS, policy.retry_schedule_seconds.length)) return null;
-  return `${plan.unknowns} attempts ended without a known outcome, so that it may be there already; it is not sent again unless you ask for it`;
+  return `${plan.unknowns} attempts ended without a known outcome, so it may have arrived; it is sent again only if you ask for it`;
 }
 
 /** Appends `delivery.dead` without another attempt. */

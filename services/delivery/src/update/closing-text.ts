@@ -55,9 +55,9 @@ function said({ type, data, meta }: RecordedEvent): Pick<Closing, 'text' | 'brie
     case 'approval.expired':
       return (data as EventData<'approval.expired'>).reason === 'time'
         ? alike('**Denied:** nobody decided in time.')
-        : alike('**Closed:** something newer came in.');
+        : alike('**Closed:** something newer replaced it.');
     case 'clarification.superseded':
-      return alike('**Closed:** something newer came in.');
+      return alike('**Closed:** something newer replaced it.');
     default:
       return alike('**Closed:** the session has ended.');
   }

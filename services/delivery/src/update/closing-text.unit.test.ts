@@ -58,9 +58,9 @@ describe('the message of a closed question', () => {
 
   it.each([
     ['clarification', 'clarification.timed-out', {}, '**Closed:** nobody answered in time.'],
-    ['clarification', 'clarification.superseded', {}, '**Closed:** something newer came in.'],
+    ['clarification', 'clarification.superseded', {}, '**Closed:** something newer replaced it.'],
     ['approval', 'approval.expired', { reason: 'time' }, '**Denied:** nobody decided in time.'],
-    ['approval', 'approval.expired', { reason: 'superseded' }, '**Closed:** something newer came in.'],
+    ['approval', 'approval.expired', { reason: 'superseded' }, '**Closed:** something newer replaced it.'],
     ['approval', 'session.ended', {}, '**Closed:** the session has ended.'],
     ['clarification', 'session.ended', {}, '**Closed:** the session has ended.'],
     ['clarification', null, {}, '**Closed.**'],

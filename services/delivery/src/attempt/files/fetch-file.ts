@@ -28,7 +28,9 @@ export async function fetchFile(
   const name = path.slice(path.lastIndexOf('/') + 1);
   const type = fileTypeOf(name);
   if (type === null || !bounds.types.includes(type)) {
-    return refused(type === null ? 'its name tells no type' : `files of type ${type} are not sent here`);
+    return refused(
+      type === null ? 'its name does not show its type' : `files of type ${type} are not sent here`,
+    );
   }
   const watcher = state.watcher ?? null;
   if (watcher === null) return refused('the session ran no command, so it has no files');
@@ -51,7 +53,7 @@ export async function fetchFile(
   }
   const bytes = Buffer.concat(parts);
   if (bytes.length === 0) return refused('it is empty');
-  if (!contentIs(type, bytes)) return refused(`its content is no ${type}`);
+  if (!contentIs(type, bytes)) return refused(`its content is not ${type}`);
   return { kind: 'file', file: { name, type, bytes } };
 }
 

@@ -52,7 +52,7 @@ function whyNot(path: string): string | null {
   if (path.length > MOST_CHARACTERS) return `its path has more than ${MOST_CHARACTERS} characters`;
   // A name that would read as markup or as another name.
   if (!path.isWellFormed() || /[\p{Cc}\p{Cf}`"\\]/u.test(path))
-    return 'its name has characters that no name of a file should have';
+    return 'its name has characters that a file name should not have';
   return null;
 }
 
