@@ -50,7 +50,7 @@ export function JobDialog({ id, onClose }: { readonly id: string; readonly onClo
             </Button>
           )}
           <Button kind="main" onClick={onClose}>
-            {over ? 'Done' : 'Close; it goes on'}
+            {over ? 'Done' : 'Close; it continues'}
           </Button>
         </>
       }

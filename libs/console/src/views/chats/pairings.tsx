@@ -128,10 +128,10 @@ function RevokePairing(props: {
     >
       <p>
         {accepted === null
-          ? 'The code cannot be used any more.'
+          ? 'The code no longer works.'
           : accepted.kind === 'user'
-            ? 'This person may not speak any more, within two seconds, unless the config names them. Sessions at work go on.'
-            : 'Nobody in this group may speak any more, within two seconds, unless the config names them. Sessions at work go on.'}
+            ? 'Within two seconds, this person may no longer speak, unless the config names them. Running sessions continue.'
+            : 'Within two seconds, nobody in this group may speak any more, unless the config names them. Running sessions continue.'}
       </p>
     </Confirm>
   );

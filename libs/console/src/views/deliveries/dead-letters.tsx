@@ -107,7 +107,7 @@ export function DeadLetters({ onJob }: { readonly onJob: (id: string) => void })
               </p>
               <div className="row-foot">
                 <span>
-                  {letter.version === 0 ? 'no event: a look by the sweep' : `event ${letter.version}`}
+                  {letter.version === 0 ? 'no event: found by the sweep' : `event ${letter.version}`}
                 </span>
                 <Button
                   className="end"

@@ -100,7 +100,7 @@ export function ApprovalCard({ approval, meant, closed, ...props }: Props) {
         {rule !== null && <> that matches {rule}</>}
         {'. '}
         An approval for the session is for every call of this tool that it asks about
-        {rule !== null && approval.shown.command !== null && <> and that goes on with no other command</>}.{' '}
+        {rule !== null && approval.shown.command !== null && <> and that appends no other command</>}.{' '}
         {approval.approvers.length > 0 && (
           <>
             May decide besides the console: <Untrusted text={approval.approvers.join(', ')} />.

@@ -38,7 +38,7 @@ export function QuestionCard({ question, meant, onClosed }: Props) {
     setError(null);
     try {
       await answerQuestion(question.session_id, question.clarification_id, answer, keyOf(answer));
-      tell('Answered. The session goes on.');
+      tell('Answered. The session continues.');
       onClosed();
     } catch (refused) {
       setError(refused);

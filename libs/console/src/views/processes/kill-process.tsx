@@ -33,7 +33,7 @@ export function KillProcess({
       </p>
       <p>
         It and all that it started get SIGTERM, then SIGKILL.
-        {process.notify_on_complete && ' Its session asked to be told when it ends, and goes on.'}
+        {process.notify_on_complete && ' Its session asked to be told when it ends, and continues.'}
       </p>
     </Confirm>
   );

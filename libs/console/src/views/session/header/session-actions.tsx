@@ -114,7 +114,7 @@ function Answer({ session, clarificationId, onClose }: Props & { readonly clarif
       disabled={text.trim() === ''}
       run={async () => {
         await answerQuestion(session.id, clarificationId, text, keyOf(text));
-        tell('The answer is in the log. The session goes on.');
+        tell('The answer is in the log. The session continues.');
       }}
       onClose={onClose}
     >

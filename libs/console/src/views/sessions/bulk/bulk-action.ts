@@ -17,7 +17,7 @@ export const BULK_ACTIONS: Readonly<Record<BulkAction, Described>> = {
   resume: {
     verb: 'Retry',
     effect:
-      'Each one goes on in a continuation with the conversation so far. The sessions themselves stay as they are.',
+      'Each one continues in a continuation with the conversation so far. The sessions themselves stay as they are.',
     danger: false,
     fits: ({ status }) => status === 'ended',
     misfit: 'have not ended',
