@@ -29,7 +29,7 @@ export function endWith(run: Run, { outcome, result }: AgentResult): Promise<Loa
     return run.end([{ type: 'finish-turn', generation: run.generation, text: toStorable(text) }]);
   }
   if (outcome === 'unknown') {
-    return run.fail('agent_lost', error ?? 'what became of the work of the agent is unknown');
+    return run.fail('agent_lost', error ?? 'the outcome of the work of the agent is unknown');
   }
   return run.fail(code === 'timeout' ? code : 'agent_failed', error ?? 'the agent failed without saying why');
 }

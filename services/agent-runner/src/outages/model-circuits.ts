@@ -224,7 +224,7 @@ export class ModelCircuits {
     if (models.size === 0) return;
     this.#options.logger.info(
       { models: [...models] },
-      'the config of models has changed; the sessions that wait for them go on',
+      'the config of models has changed; the sessions that wait for them continue',
     );
     for (const model of models) this.#recover(model, left.includes(model));
   }
@@ -282,7 +282,7 @@ export class ModelCircuits {
   }
 
   #closed(model: string): void {
-    this.#options.logger.info({ model }, 'model works again; the sessions that wait for it go on');
+    this.#options.logger.info({ model }, 'model works again; the sessions that wait for it continue');
     this.#recover(model, false);
   }
 
@@ -303,7 +303,7 @@ export class ModelCircuits {
 const OTHERS_FIRST: ModelTrouble = {
   reason: 'unavailable',
   code: 'unavailable',
-  message: 'the model is back, and the sessions that waited for it go on first',
+  message: 'the model is back, and the sessions that waited for it continue first',
 };
 
 /** Thrown instead of a call of a model that is known to be down. The caller goes on with the next model. */

@@ -115,7 +115,7 @@ export class FallbackModels {
         if (mayWorkLater !== null) unusable.push(mayWorkLater);
       }
     }
-    throw new ModelsFailed(failures.join('; ') || 'the agent names no model', unusable);
+    throw new ModelsFailed(failures.join('; ') || 'the agent has no model', unusable);
   }
 
   #call(model: Model, request: ModelRequest): Promise<ModelReply> {

@@ -101,7 +101,7 @@ export class McpServer {
       }
       this.#logger.warn(
         { reason: this.#describe(error) },
-        'MCP server is away; using its last list of tools',
+        'MCP server cannot be reached; using its last list of tools',
       );
       return this.#stale;
     }
@@ -315,7 +315,7 @@ const stderrRead = async (): Promise<void> => {
 function quoted(lastWords: readonly string[]): string {
   if (lastWords.length === 0) return '';
   // The end says why.
-  return `; it wrote to stderr: ${lastWords.join('\n').slice(-LONGEST_REASON)}`;
+  return `; its stderr ends: ${lastWords.join('\n').slice(-LONGEST_REASON)}`;
 }
 
 function shortened(text: string, longest: number): string {
@@ -338,7 +338,7 @@ function decoded(part: string): string {
   }
 }
 
-const GOING_DOWN = 'this runner is going down';
+const GOING_DOWN = 'this runner is stopping';
 
 /** The SDK's codes, repeated here because the SDK is loaded only with a server. */
 const CONNECTION_CLOSED = -32_000;

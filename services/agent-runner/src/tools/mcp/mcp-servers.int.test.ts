@@ -219,7 +219,7 @@ describe.each(['stdio', 'http'] as const)('an MCP server over %s', (kind) => {
       });
       // What it wrote while it died says why.
       await expect(open(stdio({ args: [PROGRAM, 'broken'] })).toolset('mcp:tools')).rejects.toThrow(
-        /Connection closed; it wrote to stderr: no such module/,
+        /Connection closed; its stderr ends: no such module/,
       );
       const missing = open(stdio({ command: '/no/such/program' }));
       await expect(missing.toolset('mcp:tools')).rejects.toThrow('ENOENT');
@@ -247,7 +247,7 @@ describe('an MCP server over stdio', () => {
     expect(killed.result).toContain('may have taken effect');
     const secret = 'key-that-it-prints';
     const talking = await call(open(stdio({ env: { LAST_WORDS: `bad key ${secret}`, KEY: secret } })), 'die');
-    expect(talking.result).toContain('it wrote to stderr: Error: gone\n');
+    expect(talking.result).toContain('its stderr ends: Error: gone\n');
     expect(talking.result).not.toContain(secret);
     // Once, however many calls need it.
     const context = { sessionId: 's', callId: 'c', signal: new AbortController().signal };
@@ -305,7 +305,7 @@ describe('an MCP server over stdio', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
     expect(await call(servers, 'echo', { say: 'x' })).toMatchObject({
       outcome: 'error',
-      result: expect.stringContaining('going down'),
+      result: expect.stringContaining('is stopping'),
     });
   });
 });
