@@ -37,7 +37,7 @@ function deadDelivery({ target, deliveries, reason }: LastHour['deadDeliveries']
   return warning(
     `last-hour.deliveries.${target}`,
     `${several(deliveries, 'delivery is', 'deliveries are')} dead; the last: ${reason ?? 'no reason'}`,
-    'run `angelia deliveries --status dead`, mend the reason, then `angelia retry --dead`',
+    'run `angelia deliveries --status dead`, correct the cause, then `angelia retry --dead`',
   );
 }
 
@@ -74,8 +74,8 @@ function awaitedModel({ model, code, reason, sessions }: LastHour['awaitedModels
     `last-hour.models.${model}`,
     `${several(sessions, 'session waits', 'sessions wait')} for it (${code})`,
     reason === 'configuration'
-      ? `correct the key, base_url or model of models.${model}; the sessions go on by themselves`
-      : 'wait for the provider, or add fallback_models; the sessions go on by themselves',
+      ? `correct the key, base_url or model of models.${model}; the sessions continue by themselves`
+      : 'wait for the provider, or add fallback_models; the sessions continue by themselves',
   );
 }
 

@@ -159,12 +159,12 @@ function modelsDown(check: string, body: unknown): Finding[] {
       ? fault(
           name,
           what,
-          `correct the key, base_url or model of models.${String(model)}; the sessions go on by themselves`,
+          `correct the key, base_url or model of models.${String(model)}; the sessions continue by themselves`,
         )
       : warning(
           name,
           what,
-          'wait for the provider, or add fallback_models; the sessions go on by themselves',
+          'wait for the provider, or add fallback_models; the sessions continue by themselves',
         );
   });
 }

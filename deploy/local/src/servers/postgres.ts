@@ -84,7 +84,7 @@ export async function preparePostgres(
   hydrateSymlinks(native);
   if (!hasCluster(layout)) {
     if (options.preparedCluster === undefined) {
-      options.say?.('making the Postgres cluster (once)');
+      options.say?.('creating the Postgres cluster (once)');
       await makeCluster(layout, native, options);
     } else {
       await copyCluster(layoutOf(options.preparedCluster), layout);
@@ -252,7 +252,7 @@ function runToEnd(
       // Single-user mode exits with 0 even if a command failed.
       if (code === 0 && !/^(\S+ \S+ \S+ \[\d+\] )?(ERROR|FATAL|PANIC):/m.test(output)) return resolve();
       const reason = output.trim().split('\n').slice(-3).join(' / ');
-      reject(new LaunchError('POSTGRES_FAILED', `could not make the Postgres cluster: ${reason}`));
+      reject(new LaunchError('POSTGRES_FAILED', `could not create the Postgres cluster: ${reason}`));
     });
     child.stdin.on('error', () => {}); // it ended before it read its input: the exit code says why
     child.stdin.end(input === '' ? '' : `${input}\n`);

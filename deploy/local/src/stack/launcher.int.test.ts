@@ -125,7 +125,9 @@ describe('a program that dies', () => {
     const before = others.map((name) => stack.pid(name));
     await writeFile(refusal, '');
     process.kill(stack.pid('delivery'), 'SIGKILL');
-    await stack.says('delivery cannot start, the others go on; trying again every 10 s: routes.demo.agent');
+    await stack.says(
+      'delivery cannot start; the others keep running; trying again every 10 s: routes.demo.agent',
+    );
     expect(others.map((name) => stack.pid(name))).toEqual(before);
     await rm(refusal);
     expect(await waitUntil(() => isAlive(stack.pid('delivery')), WAIT_MS)).toBe(true);

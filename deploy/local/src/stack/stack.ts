@@ -250,7 +250,7 @@ class StartingStack {
       this.#refusals.set(name, said);
       if (restartInMs !== null && isNews) {
         this.#say(
-          `${name} cannot start, the others go on; trying again every ${restartInMs / 1000} s: ${said}`,
+          `${name} cannot start; the others keep running; trying again every ${restartInMs / 1000} s: ${said}`,
         );
       }
     } else if (restartInMs !== null) {

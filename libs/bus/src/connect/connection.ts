@@ -63,7 +63,7 @@ export class Connection {
   /** The connection. Throws BusUnusable or BusUnavailable if there is none. */
   required(): LiveConnection {
     if (this.#live !== null) return this.#live;
-    throw this.#unusable ?? new BusUnavailable('NATS is away; the bus reconnects by itself');
+    throw this.#unusable ?? new BusUnavailable('NATS is unreachable; the bus reconnects by itself');
   }
 
   /** Why the server that answers cannot be used. */
@@ -195,7 +195,8 @@ export class Connection {
     const servers = this.#address.servers.join(',');
     if (status.connected) logger.info({ servers, server_version: status.serverVersion }, 'NATS connected');
     else if (this.#unusable !== null) logger.error({ servers, reason: status.reason }, 'NATS cannot be used');
-    else logger.warn({ servers, reason: status.reason }, 'NATS is away; will try again until it is back');
+    else
+      logger.warn({ servers, reason: status.reason }, 'NATS is unreachable; will try again until it is back');
     this.#options.onStatus?.(status);
   }
 }

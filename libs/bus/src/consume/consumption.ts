@@ -184,7 +184,7 @@ export class DurableConsumption implements Consumption {
     this.#leaderlessSince ??= now;
     if (now - this.#leaderlessSince < this.#context.leaderlessMs) return;
     this.#leaderlessSince = null;
-    this.#context.logger.warn({ durable: this.durable }, 'the consumer has no leader; making it again');
+    this.#context.logger.warn({ durable: this.durable }, 'the consumer has no leader; creating it again');
     await deleteDurable(live.jsm, this.durable);
   }
 

@@ -54,7 +54,7 @@ export class HintPublisher {
   #repair(live: LiveConnection, refused: boolean): Promise<boolean> {
     this.#repairing ??= (async () => {
       if (!(await isStreamUnreadable(live.jsm, { refused }))) return false;
-      this.#options.logger.warn({}, 'the server cannot read its own hint stream; making it again');
+      this.#options.logger.warn({}, 'the server cannot read its own hint stream; creating it again');
       await deleteStream(live.jsm);
       await this.#options.provision(live);
       return true;

@@ -104,6 +104,6 @@ describe('on a cluster', () => {
     await arrives(late);
     await eventually(async () => (await late.problem()) === null);
     expectSameStream((await cluster.stream()).created, created);
-    expect(logger.lines.filter((line) => line.includes('stream; making it again'))).toEqual([]);
+    expect(logger.lines.filter((line) => line.includes('stream; creating it again'))).toEqual([]);
   });
 });

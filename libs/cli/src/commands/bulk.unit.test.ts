@@ -89,7 +89,7 @@ it('Ctrl-C leaves the job alone, and says how to stop it', async () => {
     },
   });
   expect(code).toBe(130);
-  expect(stderr).toContain(`the job goes on. To stop it: angelia jobs cancel ${JOB}`);
+  expect(stderr).toContain(`the job continues. To stop it: angelia jobs cancel ${JOB}`);
 });
 
 it('--detach prints the job and does not wait for it', async () => {

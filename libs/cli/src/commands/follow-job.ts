@@ -30,7 +30,7 @@ export async function followJob(context: Context, id: string): Promise<number> {
     }
   } catch (error) {
     if (showsProgress) out.raw('\n');
-    if (runtime.signal.aborted) out.note(`the job goes on. To stop it: angelia jobs cancel ${id}`);
+    if (runtime.signal.aborted) out.note(`the job continues. To stop it: angelia jobs cancel ${id}`);
     throw error;
   }
 }

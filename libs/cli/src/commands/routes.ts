@@ -167,7 +167,7 @@ export const routesRotateSecret = defineCommand({
     if (route.source === 'config') {
       throw new CliError(
         EXIT.refused,
-        `route ${name} is in the config file: change its secret there, then restart ingress`,
+        `route ${name} is in the config file: change its secret there, and the services take it by themselves`,
         'with a list of secrets in the file, ingress accepts the old and the new one',
       );
     }

@@ -212,7 +212,7 @@ describe('what the platform says', () => {
     const inTheWay = about(await called(config('home')), 'chat.home.webhook');
     expect(inTheWay).toMatchObject({
       state: 'fault',
-      what: expect.stringContaining('a webhook (https://old.example.com), so that getUpdates is refused'),
+      what: expect.stringContaining('a webhook (https://old.example.com), so it refuses getUpdates'),
       todo: 'run `angelia chat setup home`',
     });
     expect(faults(await called(config('home', byWebhook)))[0]?.what).toContain('to https://old.example.com,');

@@ -17,7 +17,7 @@ function targetProblems(config: Config, name: string, { platform }: ChatConfig):
   const place = `chats.${name}.platform`;
   const first = Object.entries(config.chats).find(([, chat]) => chat.platform === platform)?.[0];
   if (first !== name) {
-    const reason = `chat \`${first}\` has this platform already. There is one bot per platform, that of \`targets.${platform}\`. Remove one of the two chats.`;
+    const reason = `chat \`${first}\` already uses this platform. There is one bot per platform, that of \`targets.${platform}\`. Remove one of the two chats.`;
     return [{ place, reason }];
   }
   if (Object.hasOwn(config.targets, platform)) return [];
@@ -127,12 +127,12 @@ function mailProblems(name: string, chat: Extract<ChatConfig, { platform: 'email
     problems.push({ place: `chats.${name}.provider`, reason });
   }
   if (imap !== undefined && imap.security === 'none' && !isLoopback(imap.host)) {
-    const reason = 'a password is not sent over an open line. Use tls or starttls.';
+    const reason = 'a password is not sent over an unencrypted connection. Use tls or starttls.';
     problems.push({ place: `chats.${name}.imap.security`, reason });
   }
   if (authserv_id === undefined && !speakers.unauthenticated) {
     const reason =
-      'anybody can write any sender into a mail. Set the name that your mail server has in `Authentication-Results`, such as mx.example.com.';
+      'anybody can write any sender into a mail. Set this to the name that your mail server uses in `Authentication-Results`, such as mx.example.com.';
     problems.push({ place: `chats.${name}.authserv_id`, reason });
   }
   return problems;

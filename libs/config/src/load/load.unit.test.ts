@@ -294,7 +294,7 @@ describe('settings of targets that the schema of a single key cannot judge', () 
     ['email: { host: 127.0.0.1, from: a@b.c, password: p }', 'targets.email.user: a user needs a password'],
     [
       'email: { host: mail.example.com, from: a@b.c, user: u, password: p, security: none }',
-      'targets.email.security: a password is not sent over an open line',
+      'targets.email.security: a password is not sent over an unencrypted connection',
     ],
   ])('%s is refused', (target, expected) => {
     const lines = linesOf(`targets: { ${target} }`);

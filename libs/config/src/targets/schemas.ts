@@ -74,7 +74,7 @@ function refuseBadLogin({ host, security, user, password }: MailServer, context:
     const message = 'a user needs a password, and a password needs a user. Set both, or none of them.';
     context.addIssue({ code: 'custom', path: ['user'], message });
   } else if (security === 'none' && password !== undefined && !isLoopback(host)) {
-    const message = 'a password is not sent over an open line. Use starttls or tls.';
+    const message = 'a password is not sent over an unencrypted connection. Use starttls or tls.';
     context.addIssue({ code: 'custom', path: ['security'], message });
   }
 }

@@ -82,7 +82,10 @@ const telegram = z.strictObject({
   /** The name of the bot without @, to know where it is mentioned in groups. */
   bot_name: z
     .string()
-    .regex(/^[A-Za-z][A-Za-z0-9_]{3,63}$/, 'this is no name of a bot. Write it without @, such as my_bot.')
+    .regex(
+      /^[A-Za-z][A-Za-z0-9_]{3,63}$/,
+      'this is not the name of a bot. Write it without @, such as my_bot.',
+    )
     .optional(),
   ...common,
 });
@@ -97,7 +100,7 @@ const slack = z.strictObject({
   /** The app-level token, with the scope `connections:write`. For `connection`. */
   app_token: z
     .string()
-    .startsWith('xapp-', 'this is no app-level token of Slack. One begins with xapp-.')
+    .startsWith('xapp-', 'this is not an app-level token of Slack. One begins with xapp-.')
     .optional(),
   /** The Signing Secret of the app. For `webhook`. */
   signing_secret: secrets.optional(),
@@ -120,7 +123,7 @@ const discordPublicKey = z
   .string()
   .regex(
     /^[0-9a-fA-F]{64}$/,
-    'this is no public key of Discord. Copy the 64 characters from General Information of the application.',
+    'this is not a public key of Discord. Copy the 64 characters from General Information of the application.',
   );
 
 const discord = z.strictObject({
@@ -141,7 +144,7 @@ const matrix = z.strictObject({
     .string()
     .regex(
       /^@[^:\s]{1,200}:[^\s]{1,200}$/,
-      'this is no user of Matrix. Write one such as @angelia:example.org.',
+      'this is not a user of Matrix. Write one such as @angelia:example.org.',
     ),
   ...common,
 });
@@ -156,7 +159,7 @@ const githubComment = z.strictObject({
     .string()
     .regex(
       /^[A-Za-z0-9](?:[A-Za-z0-9]|-(?=[A-Za-z0-9])){0,38}(?:\[bot\])?$/,
-      'this is no login of GitHub. Write it without @, such as my-bot.',
+      'this is not a login of GitHub. Write it without @, such as my-bot.',
     ),
   /** Whoever has this relation to the repository may speak, besides `speakers`. */
   associations: z.array(z.enum(['OWNER', 'MEMBER', 'COLLABORATOR'])).default([]),

@@ -89,7 +89,7 @@ function connectionFindings(
     fault(
       `${check}.connection`,
       `${replica} has no connection: ${error}`,
-      'correct that. Ingress tries again by itself, at the latest after an hour; `angelia restart ingress` tries at once',
+      'correct that. Ingress tries again by itself within an hour; `angelia restart ingress` tries at once',
     ),
   ];
 }

@@ -66,7 +66,7 @@ async function askTelegram(asking: Asking, chat: ChatOf<'telegram'>): Promise<Fi
   if (chat.receive === 'connection') {
     return url === ''
       ? []
-      : [fault(check, `Telegram has a webhook (${hostOf(url)}), so that getUpdates is refused`, setUp)];
+      : [fault(check, `Telegram has a webhook (${hostOf(url)}), so it refuses getUpdates`, setUp)];
   }
   const wanted = addressOf(asking, chat);
   if (wanted === null) return [noPublicUrl(check, name)];
@@ -79,7 +79,7 @@ async function askTelegram(asking: Asking, chat: ChatOf<'telegram'>): Promise<Fi
   const words = textOr(at(info, 'last_error_message'), 'no reason');
   if (failedAt > now() - RECENT_MS) {
     const what = `the last error of the webhook, at ${new Date(failedAt).toISOString()}: ${words}`;
-    const todo = `let Telegram reach ${wanted} (DNS, certificate, proxy); it sends again what waits`;
+    const todo = `let Telegram reach ${wanted} (DNS, certificate, proxy); it then sends the waiting updates`;
     return waiting > 0
       ? [fault(check, `${waiting} update${waiting === 1 ? '' : 's'} wait; ${what}`, todo)]
       : [warning(check, what, todo)];
@@ -194,7 +194,7 @@ function mattermostFindings({ check, config, name }: Asking): Finding[] {
   return [
     warning(
       `${check}.webhook`,
-      'clicks and slash commands cannot come in, because public_url is not set: questions have no buttons',
+      'clicks and slash commands cannot arrive, because public_url is not set: questions have no buttons',
       `set public_url in the config, then run \`angelia chat setup ${name}\``,
     ),
   ];

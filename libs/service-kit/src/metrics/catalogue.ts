@@ -47,7 +47,7 @@ export const webhookOutcomes = [
 ] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
-/** `refused`: told so, such as a second click. `ignored`: not said to us. `failed`: the platform sends it again. */
+/** `refused`: told so, such as a second click. `ignored`: not addressed to the bot. `failed`: the platform sends it again. */
 export const chatUpdateOutcomes = [
   'turn',
   'answer',
