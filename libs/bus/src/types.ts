@@ -76,7 +76,7 @@ export interface ConsumerLag {
 }
 
 export interface SubscribeOptions {
-  /** One of the listeners with this name gets a message, not all of them. */
+  /** Only one of the listeners with this name gets each message. */
   readonly queue?: string | undefined;
 }
 

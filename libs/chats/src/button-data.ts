@@ -13,8 +13,8 @@ export type ButtonPress = ButtonName & {
 };
 
 /**
- * Telegram takes 64 bytes, so the session's uuid is 22 characters here. It needs no signature: a click comes through the
- * platform, which says who clicked, and whoever may answer there may answer anyway.
+ * Telegram takes 64 bytes, so the session's uuid is shortened to 22 characters. It needs no signature: the platform says who
+ * clicked, and a person who may answer there gains nothing by forging it.
  */
 export function buttonData({ sessionId: id, output, action }: ButtonPress): string {
   const uuid = Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');

@@ -1,6 +1,6 @@
 import { type ImageType, imageTypes } from '@angelia/contracts';
 
-/** The types of files that people send and are sent, by the ending of the name. */
+/** The types of files that people send and receive, by the extension of the file name. */
 const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -43,7 +43,7 @@ export function isTextType(type: string): boolean {
   return type.startsWith('text/') || OTHER_TEXT.test(type);
 }
 
-/** The type that the first bytes of the file show; null: none of those that models take. */
+/** The type that the first bytes of the file show; null: not a type that models take. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const begin = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   if (begin.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
@@ -62,7 +62,10 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
-/** A name and a type can say anything. People open what they say. A type without a known beginning is not checked. */
+/**
+ * The sender chooses the name and the type, and people open a file by them. So the content must match. A type without known
+ * first bytes is not checked.
+ */
 export function contentIs(type: string, bytes: Uint8Array): boolean {
   if (isImageType(type)) return imageTypeOf(bytes) === type;
   if (isTextType(type) || type === 'image/svg+xml') return textOf(bytes) !== null;

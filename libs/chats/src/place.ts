@@ -24,8 +24,8 @@ export interface MessagePlace {
   /** Topic, thread or root message; null outside of threads. */
   readonly thread: string | null;
   /**
-   * The chat around it, if the platform counts a thread as a chat (Discord). Who may speak there may speak here. Not a part of
-   * keys: delivery does not know it.
+   * The chat around it, if the platform counts a thread as a chat (Discord). Whoever may speak there may speak here. It is not
+   * part of keys, because delivery does not know it.
    */
   readonly parent?: string;
 }

@@ -18,8 +18,8 @@ export function threadKey(place: MessagePlace, thread: string): string {
 }
 
 /**
- * The streams that a delivered message is recorded in. A message that no agent works on (`deliver_only`) does not take over
- * the thread in which it stands: what somebody says there next is for the session that was there before.
+ * The streams that a delivered message is recorded in. A message of a session without an agent (`deliver_only`) does not take
+ * over its thread: the next message in the thread is for the session that wrote there before.
  */
 export function receiptKeys(
   place: MessagePlace & { readonly message: string },
@@ -33,9 +33,9 @@ export function receiptKeys(
 const OUR_MAIL = /^<angelia\.[0-9a-f]{32}@/;
 
 /**
- * Within what a platform's ids of messages are unique. Ours of mails are unique everywhere and cannot be guessed, and somebody
- * else among the recipients may reply than the one that the mail was recorded for. A thread that began with a mail of somebody
- * else has an id that their program chose: it is theirs alone.
+ * The scope within which the platform's message ids are unique. Our own Message-IDs are unique everywhere and cannot be
+ * guessed, and any recipient of a mail may reply to it. If a thread began with somebody else's mail, their program chose the
+ * id, so the id counts only for that person.
  */
 function scopeOf({ platform, chat }: MessagePlace, id: string): string {
   return platform === 'email' && OUR_MAIL.test(id) ? '' : chat;

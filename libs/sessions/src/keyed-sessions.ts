@@ -150,7 +150,7 @@ export class KeyedSessions {
     const executed = await this.execute<Loaded>(
       key,
       (found): KeyedPlan<Loaded> => {
-        // Under the key of a chat a new conversation may have begun since (`/new`). The old one is continued beside it.
+        // A new conversation may have started since under the key of a chat (`/new`). The old one continues beside it.
         const current = byKey && found !== null && !isSameConversation(found, old) ? null : found;
         if (current !== null && current.state.created !== null && current.state.ended === null) {
           const keyed = options.key !== undefined;
@@ -272,7 +272,7 @@ export function continuationKey({ id, state }: Pick<Loaded, 'id' | 'state'>): st
   return sessionKey === null ? keyStream('continues', id) : keyStream('session', route, sessionKey);
 }
 
-/** A session that was pruned belongs to any: nothing is known about it. */
+/** A pruned session matches any conversation, because nothing is known about it. */
 function isSameConversation(a: Loaded, b: Loaded): boolean {
   if (a.state.created === null || b.state.created === null) return true;
   return (a.state.created.conversationId ?? a.id) === (b.state.created.conversationId ?? b.id);

@@ -76,8 +76,8 @@ export interface ExecuteOptions {
   /** Other streams to append to in the same transaction: key streams, or a session of its own (`newSession`). */
   readonly beside?: readonly StreamAppend[] | undefined;
   /**
-   * One more, at whose version the caller's right to append depends: the offset that a led connection has read. If it has
-   * moved, somebody else leads: Superseded is thrown, and nothing is decided again.
+   * One more stream, whose version proves that the caller may append: the offset of a connection that it leads. If the stream
+   * has moved on, another process leads. Then Superseded is thrown, and nothing is decided again.
    */
   readonly fence?: StreamAppend | undefined;
 }
@@ -109,7 +109,7 @@ export type Executed =
   /** The key is known: the stream that it stored first. */
   | { readonly status: 'duplicate'; readonly streamId: string };
 
-/** Thrown if the stream of `fence` has moved: another process does this work now. Stop, and do not try again. */
+/** Thrown if the stream of `fence` has moved on: another process does this work now. Stop, and do not try again. */
 export class Superseded extends AngeliaError {
   readonly code = 'superseded';
   readonly retryable = false;

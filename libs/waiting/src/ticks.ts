@@ -1,9 +1,9 @@
-/** A timer may come a little early. So soon before a tick, the one after it is meant. */
+/** A timer may fire a little early. If a tick is this close, the next one is meant. */
 const EARLY_MS = 5;
 
 /**
- * Time until the next tick of this period, by this process's clock. What waits for the same ticks wakes a process at rest
- * once and not once each, and on an idle machine a wake-up costs more than what is done in it.
+ * Time until the next tick of this period, by this process's clock. Timers that share ticks wake an idle process once instead
+ * of once each. On an idle machine, a wake-up costs more than the work that is done in it.
  */
 export function untilTick(periodMs: number): number {
   const left = periodMs - (performance.now() % periodMs);

@@ -30,7 +30,7 @@ export class DeliveryController {
     return this.dispatcher.handle(hint);
   }
 
-  /** Its message, if it has buttons, says from now on what became of it. */
+  /** If its message has buttons, delivery edits it to show the outcome. */
   @EventPattern('clarification.answered')
   onAnswered(@Payload() hint: Hint): Promise<HintVerdict> {
     return this.dispatcher.handle(hint);

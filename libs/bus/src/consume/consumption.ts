@@ -274,15 +274,17 @@ export class DurableConsumption implements Consumption {
   }
 
   /**
-   * Sent at the end of this turn of the event loop, with the others of the turn: the client writes to its socket once for
-   * each microtask that publishes, and a commit ends many handlers at once.
+   * Sent at the end of this turn of the event loop, together with the other verdicts of the turn. The client writes to its
+   * socket once per microtask that publishes, and one commit completes many handlers at once.
    */
   #answer(received: Received, payload: Uint8Array | string): void {
     if (this.#answers.length === 0) setImmediate(() => this.#sendAnswers());
     this.#answers.push({ received, payload });
   }
 
-  /** Not sent if the server is away or the consumer is another one. Then the hint is redelivered, which is harmless. */
+  /**
+   * Not sent if the server is unreachable or the consumer has been replaced. Then the hint is redelivered, which is harmless.
+   */
   #sendAnswers(): void {
     const answers = this.#answers;
     this.#answers = [];

@@ -5,7 +5,7 @@ import type { BusLogger, SubscribeOptions } from '../types.ts';
 
 interface CoreListener {
   readonly subject: string;
-  /** One of the listeners with this name gets a message, not all of them. */
+  /** Only one of the listeners with this name gets each message. */
   readonly queue?: string | undefined;
   readonly listener: (subject: string, payload: string, reply?: string) => void;
   subscription: Subscription | null;

@@ -139,7 +139,7 @@ const matrix = z.strictObject({
   platform: z.literal('matrix'),
   /** /sync. A homeserver has no webhooks. */
   receive: z.literal('connection').default('connection'),
-  /** Whom the token belongs to, such as `@angelia:example.org`. */
+  /** The user that the token belongs to, such as `@angelia:example.org`. */
   user_id: z
     .string()
     .regex(
@@ -190,13 +190,16 @@ const email = z.strictObject({
       z.strictObject({ name: z.literal('postmark'), user: z.string().min(1), password: z.string().min(6) }),
     ])
     .optional(),
-  /** How the receiving server calls itself in `Authentication-Results`: what it says about the sender of a mail is believed. */
+  /**
+   * The name that the receiving server uses in `Authentication-Results`. Angelia trusts what that server says about the sender
+   * of a mail.
+   */
   authserv_id: z.string().min(1).optional(),
   ...common,
   speakers: common.speakers
     .unwrap()
     .extend({
-      /** Mails are believed without that. Only where nobody else can send mails to the mailbox. */
+      /** Trusts mails without such a header. Use it only if nobody else can send mails to the mailbox. */
       unauthenticated: z.boolean().default(false),
     })
     .prefault({}),

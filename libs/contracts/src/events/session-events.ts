@@ -220,7 +220,10 @@ const interimStatus = z.object({
   turn: ordinal,
   /** Number of the status within this run. Tells a repeated command from a second status with the same text. */
   sequence: ordinal.default(1),
-  /** `queued`: not said by the run. A message came while the turn was at work, and is told that it waits. */
+  /**
+   * `queued`: not written by the run. It tells the author of a message that came while the turn was at work that the message
+   * waits.
+   */
   kind: z.enum(['fallback', 'compression', 'progress', 'agent', 'waiting', 'queued']),
   text: z.string(),
 });
@@ -395,8 +398,8 @@ const deliveryDropped = z.object({ output: ordinal, reason: z.string() });
 const deliveryRetryRequested = z.object({ output: ordinal, by: z.string() });
 
 /**
- * What became of the edit that says how a question was answered and takes its buttons away. `gone`: the message cannot be
- * edited. `given-up`: the retries are used up. The output itself stays delivered.
+ * The result of the edit that shows how a question was answered and removes its buttons. `gone`: the message cannot be edited.
+ * `given-up`: the retries are used up. The output itself stays delivered.
  */
 const deliveryUpdated = z.object({
   output: ordinal,

@@ -12,7 +12,10 @@ export function withoutReasoning(type: string, data: unknown): unknown {
   return shown;
 }
 
-/** The data of an event as people and programs get it: without thoughts, and with the sizes of images and files in place of them. */
+/**
+ * The data of an event as people and programs get it: without thoughts, and with sizes instead of the content of images and
+ * files.
+ */
 export function shownData(type: string, data: unknown): unknown {
   const shown = withoutReasoning(type, data);
   const { images, files } = (shown ?? {}) as {

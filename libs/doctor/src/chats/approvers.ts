@@ -2,7 +2,7 @@ import type { ChatConfig, Config } from '@angelia/contracts';
 import type { ChatsSeen } from '@angelia/event-log/admin';
 import { type Finding, warning } from '../finding.ts';
 
-/** An approver whom no chat lets speak can decide nothing there, and a request waits until it expires. */
+/** An approver who may not speak in any chat cannot decide there, and a request waits until it expires. */
 export function approverFindings(config: Config, seen: ChatsSeen | null): Finding[] {
   return approverLists(config).flatMap(({ place, approvers }) =>
     approvers.flatMap((approver) => {
@@ -53,11 +53,11 @@ function problemOf(
     : { why: `chat ${name} does not let them speak`, todo: `add \`${id}\` to chats.${name}.speakers.users` };
 }
 
-/** True unless it is known that they may not: who belongs to a group or a repository, its platform knows. */
+/** True unless it is known that they may not: only the platform knows who belongs to a group or a repository. */
 function maySpeak(id: string, name: string, chat: ChatConfig, seen: ChatsSeen | null): boolean {
   const { users, chats, anyone } = chat.speakers;
   if (seen === null || anyone || chats.length > 0 || users.includes(id)) return true;
-  // There `users` may be logins, and whoever has a relation to the repository may speak.
+  // On this platform, `users` may be logins, and everybody with a listed relation to the repository may speak.
   if (chat.platform === 'github_comment' && (users.length > 0 || chat.associations.length > 0)) return true;
   return (seen.paired.get(name) ?? []).some((one) => one.kind === 'chat' || one.id === id);
 }

@@ -105,8 +105,9 @@ const PRUNE_JOBS: Statement = {
 /** `chat-pairings-` of libs/contracts, and what comes after all of these streams. */
 const [FIRST_PAIRINGS, AFTER_PAIRINGS] = ['chat-pairings-', 'chat-pairings.'] as const;
 /**
- * Pairings of chats that let nobody in any more: revoked, or offered and not accepted in time. Their names and ids are personal
- * data, so they go after the time for which sessions are kept. The last event stays: it has the version of the stream.
+ * Pairings of chats that no longer let anybody in: revoked, or offered and not accepted in time. Their names and ids are
+ * personal data, so they are deleted after the time for which sessions are kept. The last event stays: it has the version of
+ * the stream.
  */
 const PRUNE_PAIRINGS: Statement = {
   name: 'prune_pairings',

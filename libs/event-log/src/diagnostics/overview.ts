@@ -164,7 +164,8 @@ export class Overview {
   }
 
   /**
-   * Counts since `since`. Minutes since `minutesSince`, which is later if the caller knows the ones before: they are what costs.
+   * Counts since `since`. Minutes since `minutesSince`, which is later if the caller already has the earlier ones, because the
+   * minutes cost the most.
    * @throws ViewsOutdated
    */
   async activity(since: number, minutesSince = since): Promise<Activity> {

@@ -51,7 +51,7 @@ const TAKE: Statement = {
             OR ($3 AND l.holder <> $2 AND regexp_replace(l.holder, '#[^#]*$', '') = regexp_replace($2, '#[^#]*$', ''))
          RETURNING epoch`,
 };
-/** Not what was given back: a renewal that was under way when its process stopped may come after that. */
+/** Does not renew a lead that was given back: a renewal that was under way when its process stopped may arrive after that. */
 const RENEW: Statement = {
   name: 'leads_renew',
   text: `UPDATE angelia.leaders l SET expires_at = clock_timestamp() + make_interval(secs => w.seconds)

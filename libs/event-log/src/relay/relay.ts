@@ -25,7 +25,7 @@ const CHECKPOINT = 'relay';
 const BEHIND_MS = 250;
 /**
  * A pass that publishes so many hints means a flood: sessions wait for a runner, and their hints are only repeated. Then the
- * relay follows further behind, so that more of them are acted upon.
+ * relay follows further behind, so that services act on more events before their hints are repeated.
  */
 const FLOOD = 100;
 const FLOOD_BEHIND_MS = 800;

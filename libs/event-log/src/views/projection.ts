@@ -24,8 +24,8 @@ interface ProjectionOptions {
 /** What is read at once: some megabytes. */
 export const PAGE = 2_000;
 /**
- * What is computed and written at once in a flood. A session has some eight events. If they are in different writes, its row
- * is written as often, which costs Postgres more than the events themselves (docs/bench.md).
+ * What is computed and written at once in a flood. A session has some eight events. If they fall into different writes, the row
+ * of the session is written each time, which costs Postgres more than the events themselves (docs/bench.md).
  */
 const MOST_EVENTS = 4 * PAGE;
 /**

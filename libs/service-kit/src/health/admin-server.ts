@@ -39,8 +39,9 @@ async function answer(health: Health, request: IncomingMessage, response: Server
     'content-type': type,
     'content-length': Buffer.byteLength(text),
     'cache-control': 'no-store',
-    // Probes come seconds apart. A client that keeps a connection for as long as the server does sends its next request into
-    // one that is just closed, and takes the service for dead (seen with `angelia doctor` on a starved machine).
+    // Probes come seconds apart. If the server closed idle connections after the same time, a client could send its next
+    // request into a connection that is just being closed, and would think that the service is dead (seen with `angelia doctor`
+    // on a starved machine).
     connection: 'close',
   });
   response.end(method === 'HEAD' ? undefined : text);

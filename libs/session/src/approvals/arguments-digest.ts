@@ -24,8 +24,8 @@ export function parsedArguments(written: string): unknown {
 }
 
 /**
- * Without recursion: a model can nest deeper than the stack goes, and a call that cannot be written down here could be neither
- * denied nor shown.
+ * Without recursion: a model can nest deeper than the stack allows, and a call that fails here could be neither denied nor
+ * shown.
  */
 export function canonicalJson(value: unknown): string {
   const written: string[] = [];

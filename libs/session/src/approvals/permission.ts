@@ -36,7 +36,7 @@ export function permissionOf(state: SessionState, call: PermittedCall): Permissi
     ({ tool, rule: asked }) =>
       tool === call.tool && asked.tool === rule.tool && asked.match === (rule.match ?? null),
   );
-  // From now on the rule allows, so it matches as one that allows: `git push; rm -rf ~` is another matter than `git push`.
+  // From now on the rule allows, so it must match as strictly as a rule that allows: `git push; rm -rf ~` is not `git push`.
   const allows = matches({ ...rule, do: 'allow' }, call.tool, call.arguments);
   if (forSession !== undefined && allows) {
     return { kind: 'allowed', approval: { id: forSession.approvalId, digest } };

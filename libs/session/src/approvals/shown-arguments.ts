@@ -21,9 +21,9 @@ export function shownArguments(tool: string, written: string): ShownArguments {
 }
 
 /**
- * Characters that hide, that look like a space and are none to a shell, or that change the order of what is shown: control
- * characters, zero-width ones, fillers and selectors without a shape, marks of writing direction. A command that reads one
- * way and runs another must not be approved.
+ * Characters that are invisible, that look like a space but are not one to a shell, or that change the order of the shown text:
+ * control characters, zero-width ones, fillers and selectors without a shape, marks of writing direction. A command that reads
+ * one way and runs another must not be approved.
  */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 

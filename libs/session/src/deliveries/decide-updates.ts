@@ -3,7 +3,7 @@ import { accept, alreadyDone, type Decision, fact, refuse } from '../decision.ts
 import type { SessionState } from '../state.ts';
 import { iso } from '../time.ts';
 
-/** The message of a closed question was edited, or will never be. */
+/** Records that the message of a closed question was edited, or that the edit was given up. */
 export interface FinishUpdate {
   readonly type: 'finish-update';
   readonly output: number;

@@ -2,7 +2,7 @@ import type { EventData } from '@angelia/contracts';
 import type { OpenOutput, StateDraft } from '../state.ts';
 import { ms } from '../time.ts';
 
-/** Called with the output that was just delivered. Without a receipt nobody can edit it. */
+/** Called with the output that was just delivered. A message without a receipt cannot be edited. */
 export function rememberShown(
   draft: StateDraft,
   { output, buttons }: OpenOutput,

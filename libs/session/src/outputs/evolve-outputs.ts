@@ -11,7 +11,7 @@ export function applyInterimStatus(
   event: StreamEvent,
 ): void {
   addOutput(draft, 'interim-status', event, data.turn);
-  // Not the run's: it takes no number of its statuses, and is no sign of life.
+  // This status is not written by the run: it does not count among the run's statuses, and is no sign of life.
   if (data.kind === 'queued') return;
   if (draft.run !== null) draft.run = { ...draft.run, statuses: data.sequence ?? draft.run.statuses + 1 };
   // Not progress: a run that says "switching to fallback" and dies, again and again, must reach the cap on attempts.

@@ -93,7 +93,7 @@ export interface RequestTurn {
    * so that this one need not wait for the deadline of the question. Has no effect if no question is open.
    */
   readonly supersede?: boolean;
-  /** Said to whoever sent it if a turn is at work, so that they know that it was taken. Only for the first one that waits. */
+  /** Tells the sender that the message was taken, if a turn is at work. Only for the first message that waits. */
   readonly queuedText?: string;
 }
 
@@ -207,8 +207,8 @@ export function requestTurn(state: SessionState, command: RequestTurn): Decision
 }
 
 /**
- * It belongs to the turn that is at work: once that is answered, nobody has to be told any more, and delivery drops it. One
- * is enough, however many messages wait.
+ * The status belongs to the turn that is at work: once that turn is answered, the status is obsolete, and delivery drops it.
+ * One status is enough, however many messages wait.
  */
 function queuedStatus(state: SessionState, { queuedText }: RequestTurn): readonly SessionFact[] {
   const [head, ...waiting] = state.turns;
@@ -284,7 +284,7 @@ export function windowEnd(
   return Math.max(turn.startAfter ?? 0, Math.min(now + seconds(window.seconds), latest));
 }
 
-/** What a message brought beside its words. Both fields of the event are absent if there is nothing. */
+/** The images and files of a message. Each field of the event is absent if there are none. */
 export function broughtBy({
   images = [],
   files = [],

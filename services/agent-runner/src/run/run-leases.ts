@@ -62,7 +62,7 @@ export class RunLeases {
   hold(resource: string, since: number, onLost: (loss: LeaseLoss) => void): HeldLease {
     const holding: Holding = { since, onLost };
     this.#held.set(resource, holding);
-    // Only while there is a lease: a runner at rest need not wake up for none.
+    // The timer runs only while there is a lease, so that an idle runner does not wake up for nothing.
     this.#timer ??= setInterval(
       () => this.check(),
       (this.#options.seconds * 1000) / CHECKS_PER_LEASE,

@@ -8,8 +8,8 @@ export interface TypingPings {
 }
 
 /**
- * Tells delivery that a run started whose answer goes to a chat, so that people see there that it is at work. Without
- * `chats` in the config nothing is sent.
+ * Tells delivery that a run has started whose answer goes to a chat, so that people see there that the agent is at work.
+ * Without `chats` in the config nothing is sent.
  */
 export function showTyping({ id, state }: Loaded, config: Pick<Config, 'chats'>, pings: TypingPings): void {
   const { deliver } = state.created ?? {};

@@ -94,7 +94,7 @@ export function attemptOutput(input: AttemptInput, context: DeliveryContext): Pr
   );
 }
 
-/** Only if they can be taken away again: a message that cannot be edited has nothing to come. */
+/** Only if the buttons can be removed again. A message that cannot be edited needs no later edit. */
 function willBeEdited(
   composed: ComposeResult,
   { target }: ConfiguredTarget,

@@ -55,7 +55,7 @@ export function answeringAt(
   { answerLinks, linksAreLocal, chats }: Pick<DeliveryContext, 'answerLinks' | 'linksAreLocal' | 'chats'>,
 ): Answering {
   const { name } = target;
-  // A reader of the log need not be somebody who may answer. In a log, the link would be a leaked key.
+  // Not everybody who reads the log may answer. A link in a log would be a leaked key.
   if (name === 'log') return { links: null, note: linksAreLocal ? LOCAL_LINKS : null };
   return {
     links: answerLinks,

@@ -7,7 +7,7 @@ import { type Answering, approvalContent, questionContent } from './question-mes
  * The output as it was recorded, and nothing else (invariant written-before-sent; seed 003). Only the link of a question is
  * made here, the same on every attempt: it is a key, and the log holds none.
  *
- * @param closing what became of the question, instead of how to answer it
+ * @param closing the outcome of the question, which replaces how to answer it
  */
 export function outputMessage(
   loaded: Loaded,

@@ -113,7 +113,7 @@ function howToAnswer(
     const left = buttons < choices ? 'the number of a choice or with ' : '';
     return `Choose below, or reply to this message with ${left}an answer of your own.`;
   }
-  // Without choices there is nothing to click, and a reply is nearer than a link.
+  // Without choices there is nothing to click, and a reply is easier than a link.
   if (chat !== undefined && (choices === 0 || links === null))
     return chat.platform === 'github_comment'
       ? 'Answer with a comment that mentions me.'
@@ -149,7 +149,7 @@ function howToDecide(
   return byLink ? withNote(how, note) : how;
 }
 
-/** Somebody there may decide. Whether it is the one who clicks or replies is checked when they do. */
+/** Whether anybody in the chat may decide. The person who clicks or replies is checked later. */
 function mayDecideIn(
   chat: AnsweringChat | undefined,
   { approvers }: EventData<'approval.requested'>,

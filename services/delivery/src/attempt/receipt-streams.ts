@@ -35,7 +35,7 @@ export async function receiptStreams(
   const place = placeOf(target, receipt, address, loaded, context);
   if (place === null) return [];
   const keys = receiptKeys(place, { deliverOnly: loaded.state.created?.deliverOnly ?? false });
-  // `/approve` below a message is about the request in it. What is said in a thread may be about any of them.
+  // `/approve` in a reply to a message is about the request in that message. In a thread it may be about any request.
   const isRequest = loaded.events[output - 1]?.type === 'approval.requested';
   const names: Named = { session_id: sessionId };
   const ofMessage: Named = isRequest ? { ...names, request: output } : names;
@@ -54,7 +54,7 @@ function sessionOfReplies({ id, state }: Loaded): string | null {
   return created?.deliverOnly === true ? (created.about ?? null) : id;
 }
 
-/** What was sent has to be recorded in any case. */
+/** The receipt must be recorded in any case. */
 function placeOf(
   { name, placeOf: find }: Target,
   receipt: string,

@@ -131,8 +131,8 @@ export function secretKey({ events, id }: Loaded, output: number, index: number)
 }
 
 /**
- * A wait that the platform asks for also holds other sessions that send to the same place: they need not ask again. It is
- * shared before the attempt is recorded, so who reads of the failure in the log does not run into the same wait.
+ * A wait that the platform asks for also applies to other sessions that send to the same place, so they need not ask again. It
+ * is shared before the attempt is recorded, so that whoever reads the failure in the log does not meet the same wait.
  */
 async function shareWaits(result: SendResult, intent: SendIntent, gate: SessionGate): Promise<void> {
   if (result.kind === 'taken' && result.pauseSeconds !== undefined) {

@@ -6,9 +6,9 @@ const MOST = 512;
 const FRESH_MS = 2_000;
 
 /**
- * Sessions that wait at the gate, as they were read before. Without it a burst reads every session twice, and one after the
- * other, because the gate wakes the next one when the one before has entered. Whatever is decided on an old state is only
- * tried: the append asks for its version, and decides again if somebody else has appended meanwhile.
+ * Sessions that wait at the gate, as they were read before. Without this, a burst reads every session twice, and one after the
+ * other, because the gate wakes the next session only when the one before has entered. A decision on an old state is safe: the
+ * append asks for its version, and the decision is made again if somebody else has appended meanwhile.
  */
 export class SessionsAsRead {
   readonly #kept = new Map<string, { readonly loaded: Loaded; readonly at: number }>();
@@ -29,7 +29,7 @@ export class SessionsAsRead {
     }
   }
 
-  /** Null: not kept, or too long ago. It is not kept any more. */
+  /** Null: not kept, or too old. The session is removed in either case. */
   take(id: string): Loaded | null {
     const kept = this.#kept.get(id);
     this.#kept.delete(id);

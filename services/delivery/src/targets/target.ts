@@ -38,11 +38,14 @@ export interface Target {
   readonly clicksNeedUrl?: true;
   /** Where the message that `receipt` names stands, for replies to it. Left out or null: nobody can reply to it there. */
   placeOf?(receipt: string, address: TargetAddress): DeliveredPlace | null;
-  /** The message of a question is edited once it is closed, also if it had no buttons: whoever comes later reads the outcome. */
+  /**
+   * The message of a question is edited when the question is closed, even if it had no buttons, so that later readers see the
+   * outcome.
+   */
   readonly showsClosed?: true;
   /**
-   * Shows for some seconds that an answer is being written. Best effort: if it rejects, this run shows it no more. Left out:
-   * the platform has no such thing.
+   * Shows for some seconds that an answer is being written. Best effort: if it rejects, it is not shown again in this run. Left
+   * out: the platform has no typing indicator.
    */
   typing?(request: Pick<SendRequest, 'address' | 'settings' | 'window'>): Promise<void>;
   /**
@@ -139,7 +142,7 @@ export interface SendRequest {
   readonly settings: TargetSettings;
   /** The same on every attempt at one chunk, and unique to it: `<session>.<version>`, and `.<index>` from the second chunk on. */
   readonly idempotencyKey: string;
-  /** As constant and unique, and nobody can guess it who cannot read the log. Ids of sessions are no secret. */
+  /** As constant and unique, and it cannot be guessed without reading the log. Ids of sessions are no secret. */
   readonly secretKey: string;
   /**
    * Receipts of what the same place received earlier from this session, else from the session that it continues; oldest first.

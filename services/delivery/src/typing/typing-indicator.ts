@@ -24,9 +24,9 @@ interface TypingOptions {
 }
 
 /**
- * Shows in a chat that an answer is being written, for as long as the run goes on. A runner tells by core NATS that a run of
- * a chat has started, so this costs nothing where there is no chat. It is best effort: it is no fact, and whatever goes
- * wrong ends it for this run.
+ * Shows in a chat that an answer is being written, for as long as the run goes on. A runner tells by core NATS that a run of a
+ * chat has started, so this costs nothing where there is no chat. It is best effort: it is not an event, and any error ends it
+ * for this run.
  */
 export class TypingIndicator implements DrainParticipant {
   readonly name = 'typing';
@@ -70,7 +70,7 @@ export class TypingIndicator implements DrainParticipant {
     while (loaded.state.run !== null && clock.monotonic() - startedAt < mostMs && !signal.aborted) {
       if (!(await this.#showOnce(loaded))) return;
       await pause(everyMs, signal);
-      // Right before it is shown again: after the answer it would be a lie.
+      // Checked right before it is shown again: after the answer it would be wrong.
       loaded = await sessions.refresh(loaded);
     }
   }

@@ -3,7 +3,7 @@ import type { EventData, RecordedEvent } from '@angelia/contracts';
 import { allowedCalls, shortened } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 
-/** What became of a question or of a request for approval, as its message says from then on. Markdown. */
+/** The outcome of a question or of a request for approval, as its message shows it. Markdown. */
 export interface Closing {
   readonly text: string;
   /** For a message that is nearly full. */
@@ -77,7 +77,7 @@ function by(actor: string, person: string | undefined): string {
   return `by ${platform === undefined ? plain(actor) : `${platform} user ${plain(id)}`}`;
 }
 
-/** Somebody's words, in one line, without markup. */
+/** A text that a person wrote, in one line, without markup. */
 function plain(text: string): string {
   const line = shortened(text.replace(/\s+/g, ' ').trim(), LONGEST_ANSWER);
   return line.replace(/[\\`*_[\]<>~|#&]/g, '\\$&');

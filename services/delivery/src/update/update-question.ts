@@ -62,7 +62,7 @@ export async function updateQuestion(
     destination: configured.target.destination(address, configured.settings),
     limits: configured.target.limits,
   };
-  // It must not wait at the gate for a target that is down: the session's next output may go elsewhere.
+  // An edit must not wait at the gate for a target that is down, because the session's next output may go to another target.
   if (gate.isDown(intent)) return { kind: 'done' };
   const entry = gate.enter(intent);
   if (entry === null) return { kind: 'waiting' };
@@ -170,7 +170,7 @@ async function tryEdit(
   }
 }
 
-/** As for a send. That the message is gone says that the target is up. */
+/** As for a send. "The message is gone" is an answer, so the target is up. */
 function verdictOf(result: EditResult): Verdict {
   switch (result.kind) {
     case 'taken':

@@ -19,7 +19,7 @@ function isTextOnly(body: unknown): body is { text: unknown } {
   return typeof body === 'object' && body !== null && 'text' in body && !('answer' in body);
 }
 
-/** The form of the page has a field for another answer beside its choices. What is written there counts. */
+/** The form of the page has a field for another answer beside its choices. The text in that field takes precedence. */
 function withoutOther(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('other' in body)) return body;
   const { other, ...rest } = body;

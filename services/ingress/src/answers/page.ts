@@ -67,7 +67,7 @@ export function approvalPage(
       ? `every call of <code>${foreign(tool)}</code> that its policy asks about`
       : `every call of <code>${foreign(tool)}</code> that matches <code>${foreign(rule.match)}</code>` +
         (command === null ? '' : ' and appends no other command');
-  // Letters of a script that is written from the right would turn the rest of a command around.
+  // Letters of a right-to-left script would reverse the rest of a command.
   const shown = [command, others].flatMap((text) =>
     text === null ? [] : [`<pre><bdo dir="ltr">${escaped(text)}</bdo></pre>`],
   );

@@ -18,19 +18,19 @@ export interface ChatPlatform {
   /** The same, if an address can name the chat in two ways. */
   otherAddressOf?(chat: string): Readonly<Record<string, unknown>>;
   /**
-   * Threads are rooms of their own (topics): who writes there does not reply to anybody. Left out: a thread hangs below a
-   * message, and what is said in a thread of ours is said to us.
+   * Threads are rooms of their own (topics): a message in one is not a reply. Left out: a thread hangs below a message, and
+   * messages in a thread of ours are addressed to us.
    */
   readonly threadsAreRooms?: true;
-  /** Everybody may write in its chats (a public repository), so nobody may let in a whole chat by pairing. */
+  /** Anybody may write in its chats (a public repository), so pairing never lets in a whole chat. */
   readonly openToAll?: true;
   /** Left out: the platform has no webhook. */
   readonly webhook?: ChatWebhook;
   /** Left out: the platform cannot be reached from inside. */
   readonly connection?: ChatConnection;
-  /** Tells the one who clicked what came of it, where the platform shows that to them alone. Best effort: the log has the fact. */
+  /** Tells the person who clicked the result, if the platform shows that to them alone. Best effort: the log has the fact. */
   acknowledge?(click: ChatClick, text: string, context: PlatformCall): Promise<void>;
-  /** Fetches a file of a message. Refuses what is longer than `mostBytes` without reading on. */
+  /** Fetches a file of a message. Refuses a file that is longer than `mostBytes`, without reading the rest. */
   fetchFile?(file: ChatFile, mostBytes: number, context: PlatformCall): Promise<Uint8Array>;
   /**
    * Registers commands and the webhook at the platform, or says what to do there by hand (`angelia chat setup`). May be
@@ -73,18 +73,19 @@ export interface ChatWebhook {
   verify(request: SignedRequest, settings: PlatformSettings): boolean;
   /** Parses the body. Left out: it is JSON, or a form that is URL-encoded. @throws Refusal 400, 415 */
   parse?(request: SignedRequest): unknown;
-  /** Pure. `body` is parsed JSON, or the fields of a form. Never throws: what it does not know is `other`. */
+  /** Pure. `body` is parsed JSON, or the fields of a form. Never throws: unknown input becomes `other`. */
   read(body: unknown, request: SignedRequest, settings: PlatformSettings): readonly ChatUpdate[];
   /**
-   * Asks the platform for what the request did not say, such as whether a bot wrote it. Left out: it says everything.
+   * Asks the platform for facts that the request does not contain, such as whether a bot wrote it. Left out: the request
+   * contains everything.
    * @throws Error if the platform cannot be asked now
    */
   look?(message: ChatMessage, context: PlatformCall): Promise<ChatUpdate>;
-  /** The answer to a question of the platform whether we are there (PING, url_verification); null: it is none. */
+  /** The answer to a check by the platform (PING, url_verification); null: the request is not such a check. */
   handshake?(body: unknown): Handshake | null;
   /**
-   * What the platform wants to read once its updates are durable. Left out: 200 `{}`. `told` is what the one who clicked is
-   * told, null for other updates: for a platform that shows it from the answer, and so has no `acknowledge`.
+   * The HTTP answer that the platform expects once its updates are durable. Left out: 200 `{}`. `told` is what the one who
+   * clicked is told, null for other updates: for a platform that shows it from the answer, and so has no `acknowledge`.
    */
   answer?(
     updates: readonly ChatUpdate[],
@@ -111,7 +112,7 @@ export interface ConnectionContext extends PlatformCall {
    *   another process leads
    */
   take(updates: readonly ChatUpdate[], offset?: string): Promise<void>;
-  /** Something that the operator should know and that stops nothing. Told once by whoever calls it. */
+  /** Reports something that the operator should know and that stops nothing. The caller reports it once. */
   tell(what: string): void;
   /** Shown by /v1/chats and doctor. */
   connected(): void;
@@ -143,8 +144,8 @@ export interface ChatMessage extends Update {
   readonly forwarded: boolean;
   readonly files: readonly ChatFile[];
   /**
-   * The proof that came with it covers no text, and is good for one message: a repeat of this one has it too, and another one
-   * with it was made by somebody who has seen it.
+   * The proof of this message does not cover its text, so it is valid for one message only. A repeat of this message has the
+   * same proof. Another message with it was forged by somebody who has seen the proof.
    */
   readonly oneUse?: string;
   /** The address under which delivery answers this message (`deliver_extra` of the target). */
@@ -163,7 +164,7 @@ export interface ChatClick extends Update {
   readonly acknowledgement: Readonly<Record<string, unknown>>;
 }
 
-/** Starts nothing: an edit, a deletion, a reaction, a bot, our own message, something new. */
+/** Starts nothing: an edit, a deletion, a reaction, a message of a bot or of ours, or an unknown kind of update. */
 export interface OtherUpdate extends Update {
   readonly kind: 'other';
   readonly why: string;

@@ -181,7 +181,7 @@ export class CallsInFlight {
         case 'process':
           return processTool(call, deps);
         case agentTools.command:
-          // It would not read about them anywhere else.
+          // The model would not learn about them in any other way.
           return misplaced.length > 0 ? failed(missingFiles(misplaced)) : commandAgent(call, deps);
         default:
           return failed(`there is no tool ${call.tool}`);

@@ -17,10 +17,10 @@ const NOT_A_FILE = 'it is not an ordinary file in the directory of the session';
 const NO_FILE = 'there is no such file in the directory of the session';
 
 /**
- * Reads a file below a directory that somebody else writes to, and that we may read more than they (invariant
- * commands-are-alone). So every step of the path is opened below the one before it and may not be a link: a path that is
- * checked first and opened later may have become another one in between. A second name (hard link) of a file can lead out of
- * the directory as well, and so can a file of another user that was moved in. To open a FIFO would wait for its writer.
+ * Reads a file below a directory that somebody else writes to, with more rights than they have (invariant commands-are-alone).
+ * So every step of the path is opened below the one before it and may not be a link: a path that is checked first and opened
+ * later may have become another one in between. A second name (hard link) of a file can lead out of the directory as well, and
+ * so can a file of another user that was moved in. Opening a FIFO would wait for its writer.
  */
 export async function readInDirectory(directory: string, path: string, part: Part): Promise<ReadPart> {
   const steps = path.split('/');

@@ -11,9 +11,9 @@ import { syncDirectory, writeFileWhole } from '../supervisor/write-file-whole.ts
 import type { User } from '../users/user-policy.ts';
 
 /**
- * Files of messages, as the log has them, put into a session's working directory before a call of the session begins. Each
- * is put there once: what commands changed or removed stays so. A list beside the session's commands says which ones were
- * put there. If we die before that is written, the file has its name already, and is left as it is.
+ * Files of messages, as the log has them, put into a session's working directory before a call of the session begins. Each file
+ * is written once: if a command changes or removes it, it is not written again. A list beside the session's commands says which
+ * ones were put there. If we die before that is written, the file has its name already, and is left as it is.
  */
 
 /** What follows `received/`, and the bytes in base64. */
@@ -47,7 +47,7 @@ export function receivedFiles({ events }: Pick<Loaded, 'events'>): readonly Want
   });
 }
 
-/** Checked again: the path decides where we write, with more rights than commands have. */
+/** Checked again, because we write to this path with more rights than commands have. */
 function wanted(file: ReceivedFile, data: string | null): Wanted[] {
   const { path } = receivedFileSchema.parse(file);
   return data === null ? [] : [{ name: path.slice(RECEIVED_DIRECTORY.length + 1), data }];
@@ -123,7 +123,10 @@ async function openDirectory({ work, user }: Pick<Place, 'work' | 'user'>): Prom
   }
 }
 
-/** Under its name it is complete: commands never read a half of it, and a kill leaves no half that counts as the file. */
+/**
+ * The file gets its name only when it is complete: commands never read half a file, and a kill leaves no half file under that
+ * name.
+ */
 async function write(directory: FileHandle, { name, data }: Wanted, user: User | null): Promise<void> {
   const [path, unfinished] = [below(directory, name), below(directory, `.${name}.part`)];
   await unlink(unfinished).catch(ignoreMissing);

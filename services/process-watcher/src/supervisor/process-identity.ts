@@ -93,8 +93,9 @@ export function marksOf(pids: readonly number[]): Map<number, string[]> {
 }
 
 /**
- * A process that is just becoming another program (`execve`) shows neither arguments nor an environment. It would be nobody's,
- * and a daemon would be ended as a stray. That takes less than a millisecond of its CPU, which a busy machine gives it late.
+ * During `execve`, a process shows neither arguments nor an environment. It would then seem to belong to no session, and a
+ * daemon would be ended as a stray. `execve` takes less than a millisecond of CPU, but on a busy machine the process may get
+ * that CPU late.
  */
 function environmentOf(pid: number): string {
   for (let looks = 1, empty = 0; ; looks += 1) {

@@ -1,11 +1,11 @@
 import type { QueryClient, QueryFilters } from '@tanstack/react-query';
 
-/** First answers that something follows already. */
+/** First answers that already have a follow-up. */
 const followed = new WeakSet<Promise<unknown>>();
 
 /**
- * Asks again for what is shown, because something happened. A first answer that is on its way may be too old, and TanStack Query
- * waits for it instead of asking again: so it is asked again after it.
+ * Refetches what is shown, because something happened. A first answer that is still on its way may be too old, and TanStack
+ * Query waits for it instead of fetching again. So it is fetched again after that answer.
  */
 export function askAgain(queries: QueryClient, filters: QueryFilters): void {
   for (const { state, promise, queryKey } of queries.getQueryCache().findAll(filters)) {

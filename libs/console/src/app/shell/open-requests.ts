@@ -4,7 +4,7 @@ import { api, ask } from '../../api/client.ts';
 import { useRefresh } from '../../api/feed/use-refresh.ts';
 import { changesOpen, type Waiting } from './request-events.ts';
 
-/** A tab that nobody looks at has no feed, and still shows in its title that somebody is needed. */
+/** A tab in the background has no feed, but its title still shows that somebody is needed. */
 const POLL_MS = 60_000;
 
 /** How many questions and requests for approval wait for a person. */
@@ -28,8 +28,8 @@ function useOpen(what: Waiting): number {
     refetchIntervalInBackground: true,
   });
   useRefresh([what], ({ type }) => changesOpen(what, type, data));
-  // The count may have been asked for when nobody looked, or the list before the views knew of the event.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another number is what tells it.
+  // The count may have been fetched while the tab was in the background, or the list before the views had the event.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect runs when the number changes.
   useEffect(() => void queries.invalidateQueries({ queryKey: [what, 'list'] }), [data, queries, what]);
   return data ?? 0;
 }

@@ -1,6 +1,6 @@
 import type { Query } from '@tanstack/react-query';
 
-/** One failure is nothing: the next attempt comes after a second. */
+/** A single failure is ignored: the next attempt follows after a second. */
 const FAILURES = 2;
 
 /** What of a query decides. */
@@ -9,7 +9,7 @@ export interface Asked {
   readonly state: Pick<Query['state'], 'fetchFailureCount' | 'fetchFailureReason'>;
 }
 
-/** Why something that is shown cannot be loaded or brought up to date; null if nothing fails again and again. */
+/** Why something that is shown cannot be loaded or brought up to date; null if nothing keeps failing. */
 export function queryTrouble(queries: readonly Asked[]): Error | null {
   const failing = queries.find((query) => query.isActive() && query.state.fetchFailureCount >= FAILURES);
   return failing?.state.fetchFailureReason ?? null;

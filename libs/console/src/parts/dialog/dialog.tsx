@@ -10,7 +10,7 @@ interface Props {
   readonly wide?: boolean;
   /** The title is read out, not shown. */
   readonly bare?: boolean;
-  /** A click beside it does not close it: what it shows cannot be shown again. */
+  /** A click outside does not close it, because its content cannot be shown again. */
   readonly stays?: boolean;
 }
 
@@ -18,7 +18,7 @@ interface Props {
 export function Dialog(props: Props) {
   const { title, onClose, children, actions, wide = false, bare = false, stays = false } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  /** A text that is selected to beyond the edge is a click on the dialog, too. It begins inside. */
+  /** Selecting text beyond the edge also ends as a click on the dialog. Such a click begins inside. */
   const pressedBeside = useRef(false);
   const heading = useId();
   useEffect(() => {

@@ -19,7 +19,7 @@ export function Loading({ what }: { readonly what: string }) {
 export function Failed(props: {
   readonly error: unknown;
   readonly retry?: () => void;
-  /** Whoever shows it tries again, as long as a retry can help. */
+  /** The caller retries as long as a retry can help. */
   readonly triesAgain?: boolean;
 }) {
   const { error, retry, triesAgain = false } = props;

@@ -37,7 +37,7 @@ export function tellFailure(error: unknown): void {
   set([...toasts, { id: lastId, kind: 'failed' as const, text: messageOf(error) }].slice(-MOST));
 }
 
-/** After sign-out: the next person must not read what the last one was told. */
+/** After sign-out: the next person must not read messages for the one before. */
 export function closeAll(): void {
   set([]);
 }

@@ -20,7 +20,7 @@ interface Props {
   readonly meant: boolean;
   /** It was closed while it is looked at: by whom, or why. */
   readonly closed: string | null;
-  /** Whether its decision is on the way from here, so that nobody is told about his own as if it were another's. */
+  /** Whether this tab is sending the decision, so that it is not announced as somebody else's. */
   readonly onDeciding: (isDeciding: boolean) => void;
   readonly onDecided: () => void;
   /** The gateway says that it is closed. */
@@ -117,7 +117,7 @@ export function ApprovalCard({ approval, meant, closed, ...props }: Props) {
           <Button onClick={props.onHide}>Hide</Button>
         </div>
       ) : (
-        // Enter in the field denies: nothing runs by a slip.
+        // Enter in the field denies, so that nothing runs by accident.
         <form className="question-answer" onSubmit={deny} aria-labelledby={`${id}-title`}>
           <label htmlFor={`${id}-reason`}>Reason, which the agent reads if you deny it</label>
           <input

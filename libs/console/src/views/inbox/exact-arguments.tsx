@@ -2,7 +2,10 @@ import type { OpenApproval } from '../../api/calls/approval-calls.ts';
 import { Button } from '../../parts/controls/button.tsx';
 import { beginning, bytesText } from '../../parts/text/visible-text.ts';
 
-/** A browser takes seconds to lay out a megabyte. Whoever approves has asked for all of it. */
+/**
+ * A browser takes seconds to lay out a megabyte. So all of it is shown only on request, and whoever approves must request it
+ * first.
+ */
 const SHOWN_AT_FIRST = 5_000;
 
 type Shown = OpenApproval['shown'];

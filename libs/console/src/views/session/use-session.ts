@@ -35,7 +35,7 @@ export function useEvents(id: string) {
   });
 }
 
-/** The answer, with the live events that came while it was on its way: it may be older than they are. */
+/** The answer, merged with the live events that arrived while it was on its way, because it may be older than they are. */
 export async function withArrivals(
   id: string,
   answer: () => Promise<readonly SessionEvent[]>,

@@ -38,7 +38,7 @@ export function SessionsView() {
   const { rows, waiting, behind } = state.list;
   const names = useSeenNames(rows);
 
-  // Also after a saved view or the browser's "back": "all that match" would be others than those that were seen.
+  // Also after a saved view or the browser's "back": "all that match" would then mean sessions that nobody has seen.
   const [selectedIn, setSelectedIn] = useState(key);
   if (selectedIn !== key) {
     setSelectedIn(key);

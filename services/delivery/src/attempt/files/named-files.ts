@@ -4,14 +4,14 @@ import type { Chunk, NamedFile } from '../../text/cut/chunk.ts';
 import { limitOutput } from '../../text/cut/output-limit.ts';
 import { linkAddresses } from '../../text/read/link-addresses.ts';
 
-/** A person looks at one or two. A list of a hundred links must not become a hundred messages. */
+/** People look at one or two files. A list of a hundred links must not become a hundred messages. */
 const MOST_FILES = 4;
 /** Longer than any path that a person would read. */
 const MOST_CHARACTERS = 200;
 
 /**
  * One chunk for each file that a final response names, if the session was created with it (config-is-a-fact). Derived from the
- * log alone, because a retry counts the chunks: what becomes of a file is found out when its turn comes.
+ * log alone, because a retry counts the chunks. Whether a file can be sent is checked when its turn comes.
  */
 export function fileChunks(
   { type, text }: Pick<OutputMessage, 'type' | 'text'>,
@@ -21,7 +21,7 @@ export function fileChunks(
   return namedFiles(limitOutput(text).text).map((file) => ({ text: '', file }));
 }
 
-/** Files are named by links and images whose address is a path with an ending: `[report](out/report.csv)`. */
+/** Files are named by links and images whose address is a path with an extension: `[report](out/report.csv)`. */
 export function namedFiles(text: string): NamedFile[] {
   const paths = new Set(linkAddresses(text).flatMap((address) => pathOf(address) ?? []));
   const files = [...paths].slice(0, MOST_FILES).map((path) => ({ path, why: whyNot(path) }));

@@ -7,12 +7,12 @@ import { type ChunkInput, sendChunk } from '../send-chunk.ts';
 import { fetchFile } from './fetch-file.ts';
 
 /**
- * A host that restarts is back by then. More would hold back the next answers of the session (in-order-once), and the text of
- * this one has arrived.
+ * A restarting host is back by then. A longer wait would hold back the next answers of the session (in-order-once), and the
+ * text of this one has already arrived.
  */
 const TRIES_OF_HOST = 3;
 
-/** Sends a file that the output names. What cannot be sent is a line that says why (invariant no-silent-downgrade). */
+/** Sends a file that the output names. If the file cannot be sent, a line says why (invariant no-silent-downgrade). */
 export async function sendNamedFile(
   input: ChunkInput,
   file: NamedFile,
@@ -41,7 +41,7 @@ export async function sendNamedFile(
     case 'file': {
       const markDuplicate = mayBeThere && !target.idempotent;
       const sent = await target.sendFile({ ...request, markDuplicate }, fetched.file);
-      // The text of the answer was taken, so it is the file that is refused.
+      // The platform took the text of the answer, so it refuses only the file.
       return sent.kind === 'permanent' ? tell(sent.reason) : sent;
     }
   }

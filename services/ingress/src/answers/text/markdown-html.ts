@@ -8,7 +8,8 @@ const MOST_DEPTH = 24;
 
 /**
  * Markdown of strangers, such as a question of a model, as HTML for a page of ours. Every tag is one that this file writes;
- * HTML in the text is shown as it was written. An image is a link, because to load it tells its server who reads this.
+ * HTML in the text is shown as it was written. An image is shown as a link, because loading it would tell its server who reads
+ * this.
  */
 export function markdownHtml(text: string): string {
   const html = parsed(text) ?? `<p class="plain">${textHtml(text)}</p>`;
@@ -84,7 +85,7 @@ function one(token: Token, depth: number): string {
       const { tokens, text } = token as Tokens.Text;
       return tokens === undefined ? textHtml(text) : all(tokens, depth);
     }
-    // HTML, and whatever a newer parser knows: as it was written.
+    // HTML, and tokens that only a newer parser knows, are shown as they were written.
     default:
       return textHtml(token.raw);
   }
@@ -106,7 +107,10 @@ function table({ header, rows }: Tokens.Table, depth: number): string {
   return `<table><thead>${row(header, 'th')}</thead><tbody>${rows.map((cells) => row(cells, 'td')).join('')}</tbody></table>`;
 }
 
-/** It says where it leads, because its text is a stranger's. It gets neither our address, which is a key, nor our window. */
+/**
+ * The link shows its address, because a stranger wrote its text. The page behind it gets neither our address, which is a key,
+ * nor access to our window.
+ */
 function link(href: string, text: string, html: string): string {
   const url = webAddress(href);
   if (url === null) return html;

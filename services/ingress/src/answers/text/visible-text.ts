@@ -23,5 +23,5 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** A text of strangers in a sentence of ours: it cannot turn around what follows it. */
+/** A text of strangers within a sentence of ours. It cannot reverse the text that follows it. */
 export const foreign = (text: string): string => `<bdi>${escaped(visibleText(text))}</bdi>`;

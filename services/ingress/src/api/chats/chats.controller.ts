@@ -132,7 +132,7 @@ export class ChatsController {
       const { version } = await this.taking.pairings.read(name);
       const { status } = await this.log.append({ streams: [at(version)] });
       if (status === 'appended') {
-        // So that this replica knows it at once. The others read it within two seconds.
+        // This replica applies it at once. The others read it within two seconds.
         await this.taking.pairings.read(name);
         return;
       }

@@ -30,7 +30,7 @@ const OWN_PAGE = 200;
 const OWN_PAGE_BYTES = 256 * 1024;
 /** Readers that read the log at the same time. The others wait for their turn. */
 const MOST_CATCHING_UP = 2;
-/** Readers that are served in a row. Then the event loop may answer webhooks. */
+/** How many readers are served before the event loop may answer webhooks again. */
 const SERVED_IN_A_ROW = 4;
 /** Many commits become one read. */
 const READ_GAP_MS = 50;

@@ -4,12 +4,12 @@ type Minutes = Pick<Activity, 'minutes' | 'minutesExact'>;
 
 /** Views are rarely further behind the log than this. */
 const VIEWS_LAG_MS = 15_000;
-/** Erased sessions, and what views that were far behind have written since, are seen after this long. */
+/** Erased sessions, and late writes of views that were far behind, show up after this time. */
 const WHOLE_EVERY_MS = 60_000;
 
 /**
- * Keeps the minutes that are over, because nothing happens in them any more. The whole hour would be as many rows as the bounds
- * of the overview allow (100,000 sessions), read every few seconds beside the webhooks.
+ * Keeps the figures of past minutes, because they no longer change. The whole hour would be as many rows as the bounds of the
+ * overview allow (100,000 sessions), read every few seconds beside the webhooks.
  */
 export class RecentMinutes {
   #kept: Minutes | null = null;

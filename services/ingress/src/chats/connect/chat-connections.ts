@@ -13,10 +13,13 @@ import type { ChatConnection } from '../platform.ts';
 import { ChatTaking } from '../take/chat-taking.ts';
 import { leaveOffset, offsetStream, readOffset, takeBatch } from './take-batch.ts';
 
-/** A platform that is away is asked again soon at first. Telegram limits getUpdates of a bot that fails in a loop. */
+/** After a failure, the first retry comes soon. Telegram limits getUpdates of a bot that fails in a loop. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Only a person can help, and a changed config connects at once. Discord resets the token of a bot that tries 1,000 times a day. */
+/**
+ * Only a person can fix this, and a changed config reconnects at once. Discord resets the token of a bot that tries 1,000 times
+ * a day.
+ */
 const REFUSED_PAUSE_MS = 3_600_000;
 
 interface Running {
@@ -145,7 +148,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         try {
           await noteLead(this.log, led, note);
         } catch (failed) {
-          // Said again with the next change, or by the next poll.
+          // It is recorded again with the next change, or by the next poll.
           if (noted === note) noted = null;
           this.logger.debug(
             { lead: led.name, err: failed },
@@ -184,7 +187,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         },
       });
     } finally {
-      // Best effort. If another process leads by now, it has read on by itself.
+      // Best effort. If another process leads by now, it has already continued from there.
       await leaveOffset(context, stream, known, read).catch((error: unknown) =>
         logger.debug({ chat: chat.name, err: error }, 'the offset of a chat connection was not recorded'),
       );

@@ -32,10 +32,10 @@ export interface BatchContext extends TakeContext {
 }
 
 /**
- * Takes what a connection brought. Chats do not wait for each other; within a chat the order stays. The new offset is in the
- * same append as what the last update of the batch starts, at the version that was read: whoever does not lead any more (a
- * process that was frozen) meets a conflict there, and whatever it repeats before is known by its key. Updates that start
- * nothing need no event.
+ * Takes a batch of updates from a connection. Chats do not wait for each other; within a chat the order stays. The new offset
+ * is in the same append as what the last update of the batch starts, at the version that was read: a process that no longer
+ * leads (because it was frozen) gets a conflict there. If it takes updates again before that, their keys show that they were
+ * taken. Updates that start nothing need no event.
  *
  * @throws Superseded; LogUnavailable and its like: the batch has to be brought again
  */
@@ -50,7 +50,8 @@ export async function takeBatch(
   const lastAt = updates.findLastIndex(({ kind }) => kind !== 'other');
   const last = updates[lastAt];
   if (last === undefined) {
-    // A connection that only says where it is, such as the first one: what comes next must not be missed after a restart.
+    // A connection may report only its offset, such as the first one. It is recorded, so that the next updates are not missed
+    // after a restart.
     if (updates.length > 0 || offset === undefined) return known;
     await appendOffset(context, offsetAppend(stream, known.version, offset, context.instance));
     return { version: known.version + 1, offset };
@@ -67,14 +68,15 @@ export async function takeBatch(
   const fence = offsetAppend(stream, known.version, offset, context.instance);
   const taken = await context.inOrder.take(chat, last, () => takeUpdate(context, chat, last, fence));
   if (taken.outcome === 'ignored') return known;
-  // A repeat appended nothing: the offset of its batch was lost, or its batch was another one. Nor did a click that came late.
+  // A repeated update appended nothing, so the offset of its batch is still missing. The same holds for a click that came late.
   const appended = taken.outcome !== 'known' && !(taken.outcome === 'refused' && last.kind === 'click');
   if (!appended) await appendOffset(context, fence);
   return { version: known.version + 1, offset };
 }
 
 /**
- * Before a connection is left. What was refused must not be read again under a config, or after a pairing, that lets it in.
+ * Called before a connection is closed. An update that was refused must not be read again after a new config or a pairing would
+ * let it in.
  * @throws Superseded; LogUnavailable and its like
  */
 export async function leaveOffset(

@@ -27,7 +27,7 @@ export interface PairingsOfChat {
   readonly readAt: number;
 }
 
-/** A revoked pairing ends everywhere within this time. However many strangers write, the log is read this often at most. */
+/** A revoked pairing ends everywhere within this time. The log is read at most this often, however many strangers write. */
 const REFRESH_MS = 2_000;
 const A_DAY_MS = 86_400_000;
 

@@ -21,7 +21,7 @@ export class CallRefused extends Error {
 }
 
 export interface JsonCall {
-  /** For errors: which platform was asked for what. Never the address, which may hold a token. */
+  /** For error messages: the platform and the call. Never the address, which may hold a token. */
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly url: string;
@@ -109,7 +109,7 @@ async function readAtMost(response: Response, most: number): Promise<Uint8Array>
   return Buffer.concat(parts);
 }
 
-/** A failed fetch has the reason in its cause; its own words may hold the address. */
+/** A failed fetch has the reason in its cause. Its own message may hold the address. */
 function whyUnanswered(error: unknown, limit: AbortSignal): string {
   if (limit.aborted) return 'no answer in time';
   const { code } = ((error as { cause?: unknown }).cause ?? {}) as { code?: unknown };

@@ -3,7 +3,7 @@
  * lines (`> ...`) are somebody else's words and are passed over.
  */
 
-/** The commands of take/commands. Elsewhere other bots have commands, too: `/lgtm` is not for us. */
+/** The commands of take/commands. Other bots have commands too: `/lgtm` is not for us. */
 export const COMMAND_NAMES = [
   'status',
   'stop',
@@ -16,7 +16,7 @@ export const COMMAND_NAMES = [
   'help',
 ] as const;
 
-/** Besides them: the code of somebody who is let in. */
+/** Besides these commands: `/pair` and a code. */
 const PAIR = 'pair';
 
 const COMMAND = /^\/([a-z]{1,32})(?:[ \t]+(.*))?$/i;

@@ -40,8 +40,8 @@ export const CONVERSATION = 'comments';
 const OUR_MARKER = /^\s*<!-- angelia:[0-9a-f]{32} -->/;
 
 /**
- * GitHub signs no time, and a taken comment is known for 7 days at least. What is older was sent by somebody who had kept it:
- * people can send an event again for three days.
+ * GitHub signs no time, and a taken comment is known for 7 days at least. An older event was sent by somebody who had kept it:
+ * GitHub lets people redeliver an event for three days.
  */
 const OLDEST_MS = 6 * 24 * 3_600_000;
 
@@ -58,7 +58,7 @@ export function readEvent(
   const { action, comment: said, repository: repo, sender } = parsed.data;
   const updateId = `${isReview ? 'review-comment' : 'comment'}:${said.id}`;
   if (action !== 'created') return other(`${updateId}:${action}`, 'not a new comment');
-  // A date that cannot be read is as good as none.
+  // A date that cannot be parsed counts as missing.
   if (!(Date.parse(said.created_at) >= nowMs - OLDEST_MS))
     return other(updateId, 'too old, or without a date');
   // Somebody else may have pressed a button that makes GitHub write in their name.
@@ -74,7 +74,7 @@ export function readEvent(
     'issue' in parsed.data ? parsed.data.issue.number : (parsed.data.pull_request.number as number);
   const { mentioned, text } = withoutMention(whole.replaceAll('\r\n', '\n'), String(bot));
   const command = commandIn(text);
-  // Whoever reads along in an issue says much that is not for us, and each comment of it brings an event.
+  // Most comments on an issue are not for us, and each of them causes an event.
   if (!mentioned && command === null && settings.chat.mention !== false)
     return other(updateId, 'neither a mention nor a command');
   if (text === '') return other(updateId, 'nothing to read');

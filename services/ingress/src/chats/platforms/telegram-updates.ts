@@ -73,8 +73,8 @@ const updateSchema = z.object({
 type Message = z.infer<typeof message>;
 
 /**
- * Telegram keeps updates for 24 hours, and a taken update is known for 7 days at least. What is older than this was sent by
- * somebody who had kept it.
+ * Telegram keeps updates for 24 hours, and a taken update is known for 7 days at least. An older update was sent by somebody
+ * who had kept it.
  */
 const OLDEST_MS = 48 * 3_600_000;
 

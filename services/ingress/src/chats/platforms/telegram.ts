@@ -4,7 +4,7 @@ import type { ChatPlatform } from '../platform.ts';
 import { botId, callTelegram, downloadFromTelegram } from './telegram-api.ts';
 import { ALLOWED_UPDATES, readUpdate } from './telegram-updates.ts';
 
-/** How long Telegram holds a request that has nothing to bring. Longer ones are cut by some proxies. */
+/** How long Telegram holds a request while there are no updates. Longer ones are cut by some proxies. */
 const POLL_SECONDS = 25;
 const BATCH = 100;
 /** Above the time that Telegram takes. */
@@ -32,7 +32,7 @@ export const telegram: ChatPlatform = {
     account: botId,
     async run({ settings, signal, offset, take, connected }) {
       let next = offset;
-      // The first call does not wait: a bot that nobody writes to is connected, too, and status says so at once.
+      // The first call does not wait: a bot that nobody writes to is also connected, and its status says so at once.
       let wait = 0;
       while (!signal.aborted) {
         const updates = await callTelegram<readonly { readonly update_id: number }[]>(

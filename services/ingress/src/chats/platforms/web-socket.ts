@@ -11,7 +11,7 @@ export interface PlatformSocket {
 
 interface SocketOptions {
   readonly signal: AbortSignal;
-  /** Without a message or a ping for so long, the connection is taken for dead: a cut network closes nothing. */
+  /** After this long without a message or a ping, the connection counts as dead, because a cut network closes nothing. */
   readonly silentMs: number;
   opened?(socket: PlatformSocket): void;
   message(message: Readonly<Record<string, unknown>>, socket: PlatformSocket): void;
@@ -42,7 +42,7 @@ export function openSocket(url: string, options: SocketOptions): PlatformSocket 
     clearTimeout(silence);
     signal.removeEventListener('abort', onAbort);
     unsubscribe(PING_CHANNEL, onPing);
-    // A peer that is gone never answers the closing handshake. So nobody waits for it.
+    // A peer that is gone never answers the closing handshake, so this does not wait for it.
     if (connection.readyState <= WebSocket.OPEN) connection.close();
     end.resolve(why);
   };

@@ -4,7 +4,7 @@ import { decide, initialState } from '@angelia/session';
 import { newSessionId } from '@angelia/sessions';
 import type { TakeContext, Taken, TakingMessage } from './take-context.ts';
 
-/** What we say in a chat ourselves, without an agent. */
+/** An answer that the gateway itself gives in a chat, without an agent. */
 export interface Answer {
   readonly text: string;
   readonly title: string;
@@ -39,7 +39,7 @@ export function answerFacts(
   return decision.events;
 }
 
-/** For the append of something else that it tells about. */
+/** For the append of the change that the answer is about. */
 export function answerBeside(
   { sessions }: Pick<TakeContext, 'sessions'>,
   taking: TakingMessage,

@@ -8,7 +8,7 @@ import { shownName } from './input.ts';
 import { sessionUnder } from './replies.ts';
 import { ignored, type TakeContext, type Taken, type TakingClick } from './take-context.ts';
 
-/** How long the platform may take to show the clicker what came of it. The fact is in the log already. */
+/** How long the platform may take to show the result of a click. The decision is already in the log. */
 const ACKNOWLEDGE_MS = 5_000;
 
 /**
@@ -31,7 +31,7 @@ interface Told {
   readonly taken: Taken;
 }
 
-/** The data of a button is not signed: whoever copies it into another chat must not decide there. */
+/** The data of a button is not signed. A person who copies it into another chat must not be able to decide there. */
 async function isHere(
   context: TakeContext,
   { chat, update }: TakingClick,
@@ -147,7 +147,7 @@ export function whyNotDecided(
   if (refusal !== undefined) return refusal.message;
   const approval = approvalIn(loaded, ({ approval_id }) => approval_id === approvalId);
   const status = approval?.status ?? 'ended';
-  // Its time is over, and no runner has recorded that yet.
+  // The time is over, but no runner has recorded that yet.
   return sentenceFor(status === 'open' ? 'expired' : status, approval?.decided ?? null);
 }
 
@@ -159,7 +159,7 @@ async function execute(
 ): Promise<Executed> {
   const executed = await sessions.execute(loaded.id, decideOn, { ...options, loaded });
   if (executed.status !== 'refused') return executed;
-  // A repeat of the click that won meets its own decision. Whoever made it is told the same again.
+  // A repeat of the click that won finds its own decision. The person is told the same again.
   const streamId = await log.streams.findByKey(options.key.key);
   return streamId === null ? executed : { status: 'duplicate', streamId };
 }

@@ -57,7 +57,8 @@ function planMessage(
     facts: factsOf(decide(initialState(), { ...conversationOf(taking, fenceSeed), ...from })),
   });
   if (current === null || created === null) return open();
-  // `/new` is the current session under the key until somebody speaks. It may have named the conversation.
+  // Until somebody writes, the session of `/new` is the current session under the key. It may have given the conversation a
+  // title.
   if (created.deliverOnly) return open(created.title === '' ? {} : { title: created.title });
   if (current.state.ended !== null) {
     const {

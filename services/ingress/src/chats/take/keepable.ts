@@ -5,7 +5,8 @@ const LONGEST_ID = 600;
 
 /**
  * Whether the log can keep the ids of an update. Some of them are chosen by who wrote it, such as a Message-ID or the thread of
- * an event in Matrix. An update that can never be appended would be brought again for ever, and nothing behind it would be taken.
+ * an event in Matrix. An update that can never be appended would be delivered again for ever, and nothing behind it would be
+ * taken.
  */
 export function isKeepable(update: ChatMessage | ChatClick): boolean {
   const { updateId, message, from, place } = update;

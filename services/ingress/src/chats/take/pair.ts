@@ -13,13 +13,17 @@ export function mayPair({ command, forwarded }: ChatMessage): boolean {
 
 /**
  * Wrong codes of a person are slowed down to one a second after the first ten, and so is what wrong codes of everybody together
- * cost. A crowd that guesses keeps nobody out: the right code is found in memory, two seconds after it was made at the latest.
+ * cost. A crowd that guesses cannot lock anybody out: the right code is found in memory, at the latest two seconds after it was
+ * made.
  */
 const guesses = new TokenGuesses();
 
 const TEN_MINUTES_SECONDS = 600;
 
-/** Once in ten minutes, so that nobody fills the log with wrong codes. A repeat of the update that was right is not told it. */
+/**
+ * At most once in ten minutes, so that nobody fills the log with wrong codes. A repeat of an update whose code was right does
+ * not get this reply.
+ */
 async function tellWrongCode(context: TakeContext, taking: TakingMessage): Promise<Taken> {
   const { update, chat, options } = taking;
   if ((await context.log.streams.findByKey(options.key.key)) !== null) return { outcome: 'known' };

@@ -23,7 +23,7 @@ export async function speakerOf(
     from.letIn === true ||
     ids.some((id) => speakers.users.has(id)) ||
     chats.some((chat) => speakers.chats.has(chat));
-  // Somebody who is paired is so wherever they speak.
+  // A paired person is recognised wherever they write.
   const names = await Promise.all(chats.map((chat) => pairings.nameOf(chatName, { user: from.id, chat })));
   const name = names.find((one) => one !== null) ?? null;
   return listed || name !== null ? { name } : null;
@@ -32,7 +32,7 @@ export async function speakerOf(
 const A_DAY_SECONDS = 86_400;
 
 /**
- * At most one polite line per stranger and day, and only if they spoke to us. The line has a key of its own, with that
+ * At most one reply per stranger and day, and only if they addressed the bot. The line has a key of its own, with that
  * lifetime, instead of the update's: a hundred messages of a stranger are one session.
  */
 export async function tellStranger(context: TakeContext, taking: TakingMessage): Promise<Taken> {

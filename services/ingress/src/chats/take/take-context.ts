@@ -22,7 +22,7 @@ export interface TakeContext {
 /** What became of an update. `ignored` and `known` appended nothing. */
 export interface Taken {
   readonly outcome: 'turn' | 'answer' | 'decision' | 'command' | 'refused' | 'known' | 'ignored';
-  /** For the log of whoever looks why nothing happened. */
+  /** For the log, for people who look for the reason why nothing happened. */
   readonly why?: string;
   /** What the one who clicked is told. */
   readonly told?: string;

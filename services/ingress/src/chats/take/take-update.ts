@@ -18,8 +18,8 @@ import { type Fence, ignored, STRANGER, type TakeContext, type Taken, type Takin
  * What an update of a chat does: who may speak, then command, click, reply or conversation. Whatever it starts is appended
  * under its idempotency key, so a repeat starts nothing. Resolves once that is durable (invariant accepted-is-durable).
  *
- * What starts nothing costs no more than a look into memory: strangers, bots, edits and forwarded commands
- * (invariant strangers-cost-little).
+ * An update that starts nothing costs only a look-up in memory: strangers, bots, edits and forwarded commands (invariant
+ * strangers-cost-little).
  *
  * @throws LogUnavailable, LogOverloaded: nothing was taken, the platform should send it again; Superseded
  */
@@ -71,7 +71,10 @@ async function takeMessage(context: TakeContext, taking: Taking<ChatMessage>): P
   return chat.conversations ? converse(context, whole) : ignored('no conversation may start here');
 }
 
-/** Only now, when everything else was checked: files cost time and memory. Null: this message was taken before. */
+/**
+ * Files come last, when everything else has been checked, because they cost time and memory. Null: this message was taken
+ * before.
+ */
 async function withFiles(
   context: TakeContext,
   taking: Taking<ChatMessage>,

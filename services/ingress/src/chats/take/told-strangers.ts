@@ -4,7 +4,7 @@ const A_DAY_MS = 86_400_000;
 /** Bounds memory: about 100 bytes each. The log knows the others. */
 const MOST = 10_000;
 
-/** Strangers who were told the line today, so that their next message costs no look into the log. */
+/** Strangers who already got the reply today, so that their next message needs no look into the log. */
 export class ToldStrangers {
   readonly #toldAt = new Map<string, number>();
 

@@ -25,7 +25,7 @@ type Act = 'message' | 'cancel' | 'resume' | 'erase';
 /** What can be done with a session now. */
 export function SessionActions({ session }: { readonly session: Session }) {
   const [act, setAct] = useState<Act | null>(null);
-  // The one that is answered. Another one, or none, may be open by the time that the answer is typed.
+  // The question that is being answered. By the time the answer is typed, another question or none may be open.
   const [question, setQuestion] = useState<string | null>(null);
   const { clarification } = session;
   const ended = session.status === 'ended';

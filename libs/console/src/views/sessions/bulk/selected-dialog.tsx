@@ -9,7 +9,7 @@ import { Failures, Sure } from './bulk-parts.tsx';
 interface Props {
   readonly action: BulkAction;
   readonly rows: readonly SessionRow[];
-  /** Ids of the sessions that it was done with. */
+  /** Ids of the sessions for which the action is done. */
   readonly onDone: (ids: ReadonlySet<string>) => void;
   readonly onClose: () => void;
 }
@@ -18,7 +18,7 @@ const SAMPLE = 10;
 
 /** Does one thing with the selected sessions: what will happen, then how far it is. */
 export function SelectedDialog({ action, rows: selected, onDone, onClose }: Props) {
-  // As they were when it was opened: the rows change, and some go, while the work is under way.
+  // The selection at the time the dialog was opened: rows change and disappear while the work is under way.
   const [rows] = useState(selected);
   const { verb, effect, danger, fits, misfit, run } = BULK_ACTIONS[action];
   const fitting = rows.filter(fits);

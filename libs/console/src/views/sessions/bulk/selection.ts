@@ -1,7 +1,10 @@
 /** Ids of rows, or every session that matches the filters. */
 export type Selection = ReadonlySet<string> | 'all';
 
-/** With the other choice for one row. If all were selected, the other `rows` stay so: nobody has seen what is not loaded. */
+/**
+ * With one row toggled. If all were selected, the other loaded `rows` stay selected, and rows that are not loaded do not,
+ * because nobody has seen them.
+ */
 export function toggled(
   selection: Selection,
   id: string,

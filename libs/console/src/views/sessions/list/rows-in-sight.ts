@@ -6,10 +6,12 @@ export interface Sight {
 
 /** Rows above and below the screen that are drawn too, so that they are there when a wheel brings them in. */
 const BESIDE = 10;
-/** What is drawn changes in such steps, not with each row: a wheel then costs a drawing every few frames. */
+/**
+ * The drawn rows change in steps of this size and not with each row, so a scroll wheel causes a render only every few frames.
+ */
 const STEP = 5;
 
-/** All rows have the same height, so their places follow from their numbers. Nothing is worked out or kept for each of 100,000. */
+/** All rows have the same height, so their places follow from their numbers. Nothing is computed or stored per row. */
 export function rowsInSight(
   scroller: { readonly scrollTop: number; readonly clientHeight: number },
   rows: { readonly height: number; readonly count: number },
@@ -24,7 +26,7 @@ export function rowsInSight(
 
 export const isSameSight = (a: Sight, b: Sight): boolean => a.first === b.first && a.end === b.end;
 
-/** Where to scroll to so that a row is wholly in sight: not at all if it is. */
+/** Where to scroll to so that a row is fully visible; unchanged if it already is. */
 export function placeToShow(
   index: number,
   scroller: { readonly scrollTop: number; readonly clientHeight: number },

@@ -17,7 +17,7 @@ export function useRowsInSight(
         const now = rowsInSight(element, { height, count });
         return isSameSight(before, now) ? before : now;
       });
-    // In the frame of the scroll. React alone would draw a frame later, and a fast scroll would show emptiness.
+    // Renders in the frame of the scroll. React alone would render a frame later, and a fast scroll would show empty space.
     const lookNow = () => flushSync(look);
     look();
     const resized = new ResizeObserver(() => look());

@@ -27,8 +27,8 @@ export async function answerInteraction(
 }
 
 /**
- * The log may be slow to take what was clicked. Before Discord shows that it failed, the person reads that it is being worked
- * on; the answer replaces that, for up to 15 minutes. Returns how to stop.
+ * The append of a click may be slow. Before Discord shows a failure, this shows the person that it is being worked on. The
+ * answer replaces that note, for up to 15 minutes. Returns a function that stops this.
  */
 export function deferIfSlow(interactions: readonly Interaction[], context: PlatformCall): () => void {
   if (interactions.length === 0) return () => {};

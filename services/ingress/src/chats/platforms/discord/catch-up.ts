@@ -7,14 +7,15 @@ import { newerId } from './gateway-position.ts';
 
 /** The most that Discord gives at once. */
 const PAGE = 100;
-/** Per channel: more than that was not written to a bot while it was away. */
+/** Per channel. People do not write more than that to a bot during an outage. */
 const MOST_PAGES = 10;
 /** Conversations of two are opened to be asked for, one call each. */
 const MOST_PEOPLE = 50;
 
 /**
- * Discord forgets a session after some minutes, and what was said meanwhile does not come by itself. So the channels and people
- * of the config are asked for what is newer than the last message taken. Returns the newest message.
+ * Discord forgets a session after some minutes, and does not send the messages of that time by itself. So this reads the
+ * messages in the channels, and of the people, of the config that are newer than the last message taken. Returns the newest
+ * message.
  *
  * @throws Error if Discord cannot be asked now; LogUnavailable
  */
@@ -78,7 +79,7 @@ function hasId(message: unknown): message is { readonly id: string } {
   return typeof message === 'object' && message !== null && 'id' in message && isId(String(message.id));
 }
 
-/** A channel that is gone, or whose history we may not read, stops nothing. */
+/** A channel that is gone, or whose history we may not read, is skipped. */
 async function unlessRefused(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;

@@ -44,7 +44,7 @@ export class Channels {
       if (!channel.success) return UNKNOWN;
       return { parent: parentOf(channel.data), direct: channel.data.guild_id == null };
     } catch (error) {
-      // Gone, or we may not see it: its message came nevertheless.
+      // The channel is gone, or we may not see it. Its message arrived nevertheless.
       if (error instanceof CallRefused && (error.status === 403 || error.status === 404)) return UNKNOWN;
       throw error;
     }

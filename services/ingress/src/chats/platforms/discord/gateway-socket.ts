@@ -21,13 +21,13 @@ export const OP = {
 
 /** Any code except 1000 and 1001: with those Discord would end the session. */
 const KEEP_SESSION = 4_000;
-/** Discord keeps what we have not taken. So a slow database holds no more than this in memory. */
+/** At most this much waits in memory for a slow database. Discord keeps what we have not taken. */
 const MOST_WAITING = 1_000;
 /** For the connection and the first message. */
 const HELLO_MS = 20_000;
 const ABNORMAL = 1_006;
 
-/** One connection to the gateway: messages in order, and heartbeats that go on while nobody takes them. */
+/** One connection to the gateway. It hands out messages in order, and keeps sending heartbeats while nobody takes them. */
 export class GatewaySocket {
   readonly #socket: WebSocket;
   readonly #waiting: Frame[] = [];
@@ -57,7 +57,10 @@ export class GatewaySocket {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame));
   }
 
-  /** All that is there, once there is something, in order. Empty: the connection is closed, or the signal has aborted. */
+  /**
+   * Waits for messages, then returns all that have arrived, in order. Empty: the connection is closed, or the signal has
+   * aborted.
+   */
   async receive(signal: AbortSignal): Promise<readonly Frame[]> {
     while (this.#waiting.length === 0 && this.#closed === null && !signal.aborted) {
       await this.#wakeUp.wait(LONGEST_TIMER_MS, signal);

@@ -20,7 +20,7 @@ import { type Frame, GatewaySocket, OP } from './gateway-socket.ts';
 
 /** GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT. */
 const INTENTS = (1 << 9) | (1 << 12) | (1 << 15);
-/** A position that moved without anything that concerns us is recorded this often: Discord repeats only some minutes. */
+/** If the position moves without messages for us, it is recorded this often, because Discord repeats only the last minutes. */
 const RECORD_EVERY_MS = 300_000;
 
 export async function runGateway(context: ConnectionContext): Promise<void> {
@@ -33,7 +33,7 @@ export async function runGateway(context: ConnectionContext): Promise<void> {
     position = ended.position;
     resumable = ended.resumable;
     if (signal.aborted) return;
-    // What broke is tried again by whoever runs us, with a pause that grows. What Discord asked for is done now.
+    // The caller retries a broken connection, with growing pauses. A reconnect that Discord asks for happens at once.
     if (ended.again === 'later') throw new Error(ended.why);
     if (ended.again === 'soon') await pause(1_000 + Math.random() * 4_000, signal);
   }
@@ -218,7 +218,7 @@ class Connection {
     }
   }
 
-  /** Only for what a person wrote it is asked where the channel belongs. */
+  /** The parent of a channel is looked up only for messages of people. */
   async #readCreated(data: unknown, botId: string): Promise<ChatUpdate | null> {
     const { guild_id: guild, channel_id: channel } = (data ?? {}) as {
       guild_id?: unknown;
@@ -265,7 +265,7 @@ class Connection {
     const { url, session_start_limit: limit } = gatewaySchema.parse(answer);
     if (limit !== undefined && limit.remaining <= 0) {
       const hours = Math.ceil(limit.reset_after / 3_600_000);
-      // Whoever goes on gets the token reset by Discord.
+      // Discord resets the token of a bot that keeps trying.
       throw new ChatRefused(`Discord allows this bot no more connections today. Try again in ${hours} h.`);
     }
     return url;

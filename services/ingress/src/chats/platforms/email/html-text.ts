@@ -1,9 +1,9 @@
 /**
- * The text of a mail that has only HTML. Nothing is rendered, so this knows blocks, breaks, quotations and entities. It reads
- * the source once, from the beginning to the end, whatever the source is.
+ * The text of a mail that has only HTML. Nothing is rendered, so this knows blocks, breaks, quotations and entities. It always
+ * reads the source once, from beginning to end.
  */
 
-/** A mail of words is shorter. What is longer is cut. */
+/** A mail that people write is shorter. A longer one is cut. */
 const MOST_HTML = 512 * 1024;
 const WITHOUT_TEXT = new Set(['style', 'script', 'head', 'title', 'template', 'noscript', 'svg']);
 const BLOCKS = new Set(

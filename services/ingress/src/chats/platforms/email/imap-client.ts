@@ -26,7 +26,7 @@ export class ImapError extends Error {
   override readonly name = 'ImapError';
 }
 
-/** No line of a server that means well is longer. */
+/** An honest server sends no longer line. */
 const LONGEST_LINE = 64 * 1024;
 /** The server answers a command within this time. Large mailboxes take long to open. */
 const ANSWER_MS = 60_000;
@@ -102,7 +102,7 @@ export class ImapClient {
   async mailsAfter(
     uid: number,
   ): Promise<{ readonly uid: number; readonly size: number; readonly receivedAtMs: number }[]> {
-    // Before the question: what is new while the server answers is asked for again.
+    // Reset before the request, so that mails that arrive while the server answers are fetched by another request.
     this.#changed = false;
     const { untagged } = await this.#command(`UID FETCH ${uid + 1}:* (UID RFC822.SIZE INTERNALDATE)`);
     return untagged

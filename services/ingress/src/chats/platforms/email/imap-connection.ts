@@ -106,7 +106,7 @@ async function updateOf(
   try {
     return readMail(await parseMime(raw, receivedAtMs, { cut }), settings);
   } catch (error) {
-    // Otherwise this mail would come again for ever, and all others would wait behind it.
+    // Otherwise this mail would be fetched again for ever, and all others would wait behind it.
     return other(`cannot be read: ${(error as Error).message.slice(0, 100)}`);
   }
 }

@@ -1,7 +1,7 @@
 import PostalMime from 'postal-mime';
 import type { InboundMail, MailFile } from './inbound-mail.ts';
 
-/** Mail programs nest three or four parts. Deeper ones were made to hurt. */
+/** Mail programs nest three or four parts. Deeper nesting is an attack. */
 const DEEPEST = 20;
 const MOST_HEADERS = 256 * 1024;
 const MOST_FILES = 20;

@@ -58,11 +58,14 @@ export function readMail(mail: InboundMail, settings: PlatformSettings): ChatUpd
 
 /** A person writes less. What is longer is mostly a log that belongs into a file. */
 const MOST_TEXT = 200_000;
-/** A taken mail is known for 7 days at least. What took longer to reach our server was sent by somebody who had kept it. */
+/**
+ * A taken mail is known for 7 days at least. A mail that took longer to reach our server was sent again by somebody who had
+ * kept it.
+ */
 const LONGEST_WAY_MS = 6 * 24 * 3_600_000;
 
 interface Sender {
-  /** In lower case: servers that tell upper from lower case are not around any more. */
+  /** In lower case: no server in use distinguishes upper and lower case. */
   readonly address: string;
   readonly name: string;
 }
@@ -102,10 +105,10 @@ function notAnswered(mail: InboundMail, from: string, { target }: PlatformSettin
   return null;
 }
 
-/** Why nothing in this mail is believed; null: our server vouches for the sender, or the config does without that. */
+/** Why this mail is not trusted; null: our server vouches for the sender, or the config does not require that. */
 function notBelieved(mail: InboundMail, from: string, { chat }: PlatformSettings): string | null {
   const sentAt = Date.parse(headerNamed(mail, 'date') ?? '');
-  // A date without a time that can be read is as good as none.
+  // A date that cannot be parsed counts as missing.
   if (!(sentAt >= mail.receivedAtMs - LONGEST_WAY_MS)) return 'too old, or without a date';
   if ((chat.speakers as { readonly unauthenticated?: boolean } | undefined)?.unauthenticated) return null;
   const domain = from.slice(from.lastIndexOf('@') + 1);

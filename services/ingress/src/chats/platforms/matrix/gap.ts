@@ -12,7 +12,7 @@ interface Gap {
 }
 
 const PAGE = 100;
-/** Per room and sync: more than that nobody waits for an answer to. */
+/** Per room and sync. Nobody still waits for answers to more than that. */
 const MOST_PAGES = 20;
 const pageSchema = z.object({ chunk: roomEvents, end: z.string().optional() });
 const FILTER = JSON.stringify({ types: EVENT_TYPES });

@@ -11,7 +11,7 @@ import { type OwnUser, readPost } from './updates.ts';
  * The offset also has the time of the newest post before the first connection. Nothing up to it is ever taken.
  */
 
-/** Posts of several nodes of the server get their times from several clocks, and arrive in another order. */
+/** The nodes of a server have different clocks, so posts may arrive in another order than their times say. */
 const OVERLAP_MS = 60_000;
 /** The server sends a ping each minute, and we ask twice as often, because a proxy may keep those to itself. */
 const PING_MS = 30_000;
@@ -20,7 +20,9 @@ const SILENT_MS = 100_000;
 const GREETING_MS = 20_000;
 /** Posts that are made durable together. */
 const BATCH = 100;
-/** Posts in memory while what was missed is read, or the log is slow. Beyond, the connection begins anew, from the offset. */
+/**
+ * Posts in memory while what was missed is read, or the log is slow. Beyond this, the connection starts again from the offset.
+ */
 const MOST_WAITING = 5_000;
 
 interface Taken {
@@ -106,10 +108,10 @@ async function greet(
       }
       const { event, seq, data } = message;
       if (typeof event !== 'string') return;
-      // The events of a connection are numbered. The server drops some if we are too slow.
+      // The events of a connection are numbered, because the server drops some if we are too slow.
       if (typeof seq === 'number') {
         if (expected !== null && seq !== expected) {
-          // What comes now is later than what is missing. It waits until that is read.
+          // New posts are later than the missed ones. They wait until those are read.
           socket.close();
           fail(
             new Error(`Mattermost skipped from event ${expected} to ${seq}: reading again what was missed`),
@@ -151,7 +153,7 @@ async function catchUp(context: ConnectionContext, self: OwnUser, intake: Intake
   const channels = await callMattermost<readonly Channel[]>('GET', `/users/${self.id}/channels`, context);
   const newest = channels.reduce((most, { last_post_at: at }) => Math.max(most, at), 0);
   if (context.offset === null) {
-    // A bot without channels hears the first post of one by the connection.
+    // A bot without channels gets the first post of a new channel by the connection.
     await intake.begin({ newest: newest || Date.now(), before: newest });
     return;
   }

@@ -4,8 +4,8 @@ import { callMattermost } from './api.ts';
 import { type OwnUser, readPost } from './updates.ts';
 
 /**
- * An outgoing webhook says neither whether a bot wrote the post, which may be ourselves, nor in which thread it stands. A post
- * of ours that begins with the trigger word would begin a loop, so the post is asked for, and read as one of the connection.
+ * An outgoing webhook does not say whether a bot (perhaps ours) wrote the post, or which thread it belongs to. A post of ours
+ * that begins with the trigger word would begin a loop, so the post is asked for, and read as one of the connection.
  */
 export async function lookAtPost(message: ChatMessage, context: PlatformCall): Promise<ChatUpdate> {
   if (message.command !== null && message.message.startsWith('command:')) return message; // no bot sends slash commands
@@ -20,7 +20,7 @@ export async function lookAtPost(message: ChatMessage, context: PlatformCall): P
     const { update } = readPost(post, posted, self, context.settings, Date.now());
     if (update.kind !== 'message') return update;
     if (update.from.id !== message.from.id) return other('another post than the webhook is about');
-    // Without the trigger word, which speaks to us.
+    // The text without the trigger word.
     return { ...update, text: message.text, command: message.command, mentioned: true };
   } catch (error) {
     if (error instanceof CallRefused && (error.status === 403 || error.status === 404))

@@ -68,7 +68,7 @@ const post = z.object({
 
 type Post = z.infer<typeof post>;
 
-/** Longer ago than anybody catches up with, and less long than a taken update is known. */
+/** Longer than any catch-up reaches back, and shorter than a taken update is remembered. */
 const OLDEST_MS = 48 * 3_600_000;
 
 /** What a request to our address is. Each kind has a proof of its own, so nothing else may say which one it is. */

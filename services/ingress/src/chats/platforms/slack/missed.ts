@@ -10,7 +10,10 @@ const MOST_CALLS = 40;
 const PAGE = 200;
 /** If Slack asks for more time than that, or does not say. */
 const BUSY_SECONDS = 60;
-/** Slack says so with status 200 while it has trouble: https://docs.slack.dev/reference/methods/conversations.history#errors */
+/**
+ * While Slack has trouble, it may answer with status 200 and one of these errors:
+ * https://docs.slack.dev/reference/methods/conversations.history#errors
+ */
 const PASSING: ReadonlySet<string> = new Set([
   'fatal_error',
   'internal_error',
@@ -25,7 +28,8 @@ type Answer = Readonly<Record<string, unknown>>;
  * What people wrote while no socket was open: Slack repeats an event for some minutes only. So the channels of the bot, and the
  * threads below their newest messages, are read for what is newer than the last message taken. Returns it oldest first.
  *
- * It may not all be there (a scope that the app has not, too many channels). Then the operator is told, and the chat goes on.
+ * If something could not be read (the app lacks a scope, or there are too many channels), the operator is told, and the chat
+ * continues.
  *
  * @throws Error if Slack does not answer now
  */
@@ -37,7 +41,7 @@ export async function readMissed(context: ConnectionContext, since: string): Pro
     const isForGood =
       (error instanceof SlackRefused && !PASSING.has(error.error)) ||
       error instanceof TooMuch ||
-      // Such as a second 429: asking for all of it again soon would be refused again.
+      // Such as a second 429. Slack would soon refuse another attempt too.
       (error instanceof CallRefused && error.status < 500);
     if (!isForGood) throw error;
     context.tell(

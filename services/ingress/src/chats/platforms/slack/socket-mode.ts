@@ -10,8 +10,8 @@ import { readUpdate } from './updates.ts';
 /**
  * Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode): Slack sends envelopes over a WebSocket. An envelope
  * is acknowledged only after what it brought is in the log. Slack sends it again otherwise, a few times within minutes, so
- * during an outage of the log we keep what we have and try again. What Slack does not send any more is read from the channels,
- * before what comes now is taken: the offset is the newest message that was taken.
+ * during an outage of the log we keep what we have and try again. Messages that Slack no longer sends are read from the
+ * channels before new envelopes are taken. The offset is the newest message that was taken.
  *
  * Slack ends each connection after some hours and says so before. The next one is open before the old one closes, so for a
  * while there are two, and each envelope comes over one of them.
@@ -25,7 +25,7 @@ const HELLO_MS = 20_000;
 const OLD_CONNECTION_MS = 30_000;
 /** Envelopes that are made durable together. */
 const BATCH = 100;
-/** Envelopes in memory while the log is away. Beyond, the connection is dropped, and Slack keeps its events. */
+/** Envelopes in memory while the log is unreachable. Beyond, the connection is dropped, and Slack keeps its events. */
 const MOST_WAITING = 5_000;
 const LOG_RETRY_MS = 1_000;
 const ONLY_A_PERSON_CAN_HELP: ReadonlySet<string> = new Set([
@@ -216,7 +216,7 @@ class Intake {
       update.kind === 'message' && isTime(update.message) ? update.message : [],
     );
     const newest = [...times, this.#newest ?? ''].toSorted().at(-1) ?? '';
-    // Clicks and commands have no place among the messages.
+    // Clicks and commands have no position among the messages.
     const offset = newest === (this.#newest ?? '') ? undefined : newest;
     for (;;) {
       try {

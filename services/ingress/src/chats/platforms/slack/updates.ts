@@ -68,7 +68,7 @@ type EventCallback = z.infer<typeof eventCallback>;
 /** The others are edits, deletions, joins, bots and what Slack itself says in a channel. */
 const SAID_BY_A_PERSON: ReadonlySet<string> = new Set(['file_share', 'thread_broadcast', 'me_message']);
 
-/** Longer ago than Slack repeats an event, and less long than a taken update is known. */
+/** Longer than Slack repeats an event, and shorter than a taken update is remembered. */
 const OLDEST_SECONDS = 48 * 3_600;
 
 export function readUpdate(body: unknown, { chat }: PlatformSettings, nowMs: number): ChatUpdate {

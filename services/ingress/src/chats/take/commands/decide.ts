@@ -64,7 +64,7 @@ async function decideRequest(
   return told.outcome === 'known' ? told : { ...told, outcome: 'refused' };
 }
 
-/** Text: why there is none. To deny too much does no harm, so it needs no reply to the request. */
+/** Text: why there is no request. A denial does no harm, so it need not reply to the request. */
 async function sessionToDeny(context: TakeContext, taking: TakingMessage): Promise<Loaded | string> {
   const found = await sessionFor(context, taking, '');
   if ('session' in found && openApproval(found.session.state) !== null) return found.session;
@@ -79,9 +79,9 @@ async function sessionToDeny(context: TakeContext, taking: TakingMessage): Promi
 const NOTHING_WAITS = 'Nothing waits for a decision there.';
 
 /**
- * Whoever approves has read one request, and another one may have taken its place by now (invariant approved-is-what-runs). So
- * an approval replies to its request. Where platforms know threads only, the first request of a session can be no other one,
- * and a later one is approved by its number.
+ * A person who approves has read one request, and another one may have taken its place by now (invariant
+ * approved-is-what-runs). So an approval must reply to its request. On platforms that have only threads, the first request of a
+ * session is unambiguous, and a later one is approved by its number.
  */
 async function sessionToApprove(
   context: TakeContext,
@@ -105,7 +105,7 @@ async function sessionToApprove(
   return whichOne(session, ofSession);
 }
 
-/** Shows the request that waits, so that its number approves what was read. */
+/** Shows the open request with its number, so that the person approves what they have read. */
 function whichOne(session: Loaded, ofSession: number): string {
   const open = openApproval(session.state);
   const approval = approvalIn(session, ({ approval_id }) => approval_id === open?.id);
@@ -122,5 +122,5 @@ function whichOne(session: Loaded, ofSession: number): string {
   ].join('\n\n');
 }
 
-/** As much as a request shows of its arguments. Nobody approves more from a text alone. */
+/** Shows as much of the arguments as the request itself does. Longer arguments cannot be approved from a text alone. */
 const LONGEST_SHOWN = 2_000;

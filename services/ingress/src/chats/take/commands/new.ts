@@ -25,7 +25,7 @@ export async function startNew(context: TakeContext, taking: TakingMessage, rest
   if (thread !== null) {
     const key = threadKey(update.place, thread);
     const head = await context.log.streams.readHead(key);
-    // Nothing has been delivered into the thread: nothing has to be forgotten.
+    // Nothing has been delivered into the thread, so there is nothing to forget.
     if (head !== null) {
       const data: KeyEventData<'key.session-opened'> = { session_id: id };
       const meta = { actor: options.actor, correlation: id };

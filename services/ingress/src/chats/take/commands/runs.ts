@@ -47,7 +47,7 @@ export async function resume(context: TakeContext, taking: TakingMessage, rest: 
   return status === 'duplicate' ? { outcome: 'known' } : { outcome: 'command', sessionId };
 }
 
-/** `/retry`: the last input that a person or a webhook gave is asked again. */
+/** `/retry`: repeats the last input of a person or a webhook. */
 export async function retry(context: TakeContext, taking: TakingMessage, rest: string): Promise<Taken> {
   const found = await sessionFor(context, taking, rest);
   if ('none' in found) return say(context, taking, '/retry', found.none);
@@ -75,7 +75,7 @@ export async function retry(context: TakeContext, taking: TakingMessage, rest: s
   return status === 'duplicate' ? { outcome: 'known' } : { outcome: 'command', sessionId };
 }
 
-/** Not a notice about a process, and not the request to go on: what these were about is in the input before them. */
+/** Not a notice about a process, and not a request to resume: their subject is in the input before them. */
 function lastAsked({ events }: Loaded): Pick<RequestTurn, 'input' | 'images' | 'files'> | null {
   const asked = events.findLast(
     ({ type, data }) =>

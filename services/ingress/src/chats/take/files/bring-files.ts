@@ -23,18 +23,18 @@ export interface BroughtFiles {
   readonly refused: readonly string[];
 }
 
-/** Of one message. More are an accident, or an attack. */
+/** Per message. More would be an accident or an attack. */
 const MOST_FILES = 8;
 /** Of all texts of one message, in characters: some 16,000 tokens. */
 const MOST_TEXT = 64 * 1024;
 /** Of all that an event keeps in base64: its images, and its files beside them. */
 const MOST_DATA = MOST_IMAGE_DATA;
-/** The platform waits meanwhile for its answer. */
+/** The platform waits for its answer in the meantime. */
 const FETCH_MS = 15_000;
 
 /**
  * Fetches the files of a message of somebody who may speak, if the chat takes files: within its bound, and of types that it
- * lists. Nothing here fails the message: what is not taken is told to the model and to the person.
+ * lists. A file never makes the message fail: the model and the person are told which files were not taken.
  *
  * @param forCommands the agent can open files in the directory of its session: every file is put there, too
  */

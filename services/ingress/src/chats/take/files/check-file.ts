@@ -2,7 +2,10 @@ import { contentIs, fileTypeOf, isImageType, isTextType, textOf } from '@angelia
 import type { ImageType } from '@angelia/contracts';
 import type { ChatFile } from '../../platform.ts';
 
-/** What a file is, by what its sender says and by its bytes. Both must agree: models and people see only one of them. */
+/**
+ * The type of a file, by its sender's word and by its bytes. Both must agree, because models and people each see only one of
+ * them.
+ */
 export type CheckedFile =
   | { readonly kind: 'image'; readonly mimeType: ImageType }
   | { readonly kind: 'text'; readonly text: string }
