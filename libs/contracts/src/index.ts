@@ -144,4 +144,5 @@ export {
   type TerminalArguments,
   terminalArguments,
 } from './tool-arguments.ts';
+export { type UnstartedOutcome, unstartedOutcomes } from './unstarted-outcomes.ts';
 export { type ConfigProblem, inOneLine, notA, type ValidateOptions, validate } from './validate.ts';

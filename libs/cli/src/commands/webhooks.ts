@@ -1,3 +1,4 @@
+import { unstartedOutcomes } from '@angelia/contracts';
 import type { UnstartedCount, UnstartedWebhook } from '../api/types.ts';
 import { type Context, defineCommand, type Option } from '../command-line/command.ts';
 import { wrapped } from '../command-line/help.ts';
@@ -8,20 +9,7 @@ const filters = {
   route: { value: 'name', names: 'route', summary: 'only webhooks of this route' },
   outcome: {
     value: 'outcome',
-    values: [
-      'ignored',
-      'duplicate',
-      'handshake',
-      'unauthorized',
-      'rate_limited',
-      'bad_request',
-      'busy',
-      'disabled',
-      'unknown_route',
-      'unavailable',
-      'crowded_out',
-      'error',
-    ],
+    values: unstartedOutcomes,
     summary: 'only webhooks with this outcome',
   },
 } as const satisfies Readonly<Record<string, Option>>;

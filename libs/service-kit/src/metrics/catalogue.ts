@@ -1,5 +1,5 @@
 import { knownTargets, serviceNames } from '@angelia/config';
-import { eventTypes, ownerHints } from '@angelia/contracts';
+import { eventTypes, ownerHints, unstartedOutcomes } from '@angelia/contracts';
 import { type AnyInstrument, Counter, type Exporter, Gauge, Histogram } from './instruments.ts';
 import { type LabelSet, listed, names, oneOf } from './label-sets.ts';
 
@@ -27,23 +27,14 @@ const target = listed(...knownTargets);
 /** The kind only (session-metrics.ts): a model may ask for tools that do not exist, and MCP servers name theirs. */
 const tool = listed('terminal', 'process', 'clarify', 'mcp', 'agent');
 
+/** An ignored webhook is counted by what ignored it. */
 export const webhookOutcomes = [
   'accepted',
   'coalesced',
-  'duplicate',
   'ignored_event',
   'ignored_filter',
   'ignored_script',
-  'handshake',
-  'unauthorized',
-  'rate_limited',
-  'bad_request',
-  'busy',
-  'disabled',
-  'unknown_route',
-  'unavailable',
-  'crowded_out',
-  'error',
+  ...unstartedOutcomes.filter((outcome) => outcome !== 'ignored'),
 ] as const;
 export type WebhookOutcome = (typeof webhookOutcomes)[number];
 

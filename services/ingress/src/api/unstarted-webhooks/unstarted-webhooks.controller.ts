@@ -1,9 +1,9 @@
+import type { UnstartedOutcome } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import { EVENT_LOG } from '@angelia/service-kit';
 import { Controller, Get, Inject, Query, UseGuards } from '@nestjs/common';
 import { AdminTokenGuard } from '../../access/admin-token.guard.ts';
 import { parseQuery } from '../../http/parse-request.ts';
-import type { UnstartedOutcome } from '../../webhooks/unstarted/outcome.ts';
 import { UnstartedWebhookRecorder } from '../../webhooks/unstarted/unstarted-webhook-recorder.ts';
 import {
   type UnstartedCountJson,

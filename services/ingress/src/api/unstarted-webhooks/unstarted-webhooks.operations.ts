@@ -1,7 +1,7 @@
+import { unstartedOutcomes } from '@angelia/contracts';
 import { z } from 'zod';
 import { answer, component, operation } from '../../http/operation.ts';
 import { limit, moment, routeName } from '../../http/parse-request.ts';
-import { unstartedOutcomes } from '../../webhooks/unstarted/outcome.ts';
 
 const filter = {
   route: routeName

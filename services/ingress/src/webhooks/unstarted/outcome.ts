@@ -1,24 +1,8 @@
+import type { UnstartedOutcome } from '@angelia/contracts';
 import type { WebhookOutcome } from '@angelia/service-kit';
 import { errorAnswer } from '../../http/answer-error.ts';
 import { Refusal } from '../../http/refusal.ts';
 import type { WebhookAnswer } from '../take-webhook.ts';
-
-/** What happened to a webhook that started no session. */
-export const unstartedOutcomes = [
-  'ignored',
-  'duplicate',
-  'handshake',
-  'unauthorized',
-  'rate_limited',
-  'bad_request',
-  'busy',
-  'disabled',
-  'unknown_route',
-  'unavailable',
-  'crowded_out',
-  'error',
-] as const;
-export type UnstartedOutcome = (typeof unstartedOutcomes)[number];
 
 export interface Outcome {
   readonly outcome: UnstartedOutcome;
