@@ -52,7 +52,7 @@ export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   return begin.startsWith('RIFF') && begin.slice(8) === 'WEBP' ? 'image/webp' : null;
 }
 
-/** Null: the bytes are no text. */
+/** Null: the bytes are not text. */
 export function textOf(bytes: Uint8Array): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

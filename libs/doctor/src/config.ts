@@ -113,7 +113,7 @@ function publicUrlFindings(config: Config, env: NodeJS.ProcessEnv): Finding[] {
 
 const OTHERS_MAY_READ = 0o044;
 
-/** Other users must not read a file with literal secrets. Names of variables are no secrets. */
+/** Other users must not read a file with literal secrets. Names of variables are not secrets. */
 function readableByOthers(path: string): Finding[] {
   const { mode } = statSync(path);
   if ((mode & OTHERS_MAY_READ) === 0) return [];

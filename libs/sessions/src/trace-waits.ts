@@ -3,7 +3,7 @@ import { endedWait, type SessionState, waitOf } from '@angelia/session';
 import type { Loaded } from './sessions.ts';
 import { recordSpan, SESSION_ID } from './tracing.ts';
 
-/** A shorter wait for capacity or for a retry is no hole that anybody sees in a trace. */
+/** A shorter wait for capacity or for a retry leaves no visible gap in a trace. */
 const SHORTEST_SHOWN_MS = 1_000;
 
 /**

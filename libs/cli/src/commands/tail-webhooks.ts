@@ -14,7 +14,7 @@ const NEWEST = 200;
 
 /**
  * For `tail`: webhooks that started no session, from now on, as the types `webhook.refused` and `webhook.ignored`. They
- * are no events of a session, so they are not in its stream.
+ * are not events of a session, so they are not in its stream.
  */
 export async function showUnstartedWebhooks(
   context: Context,

@@ -20,7 +20,7 @@ export const apiBase = z
     error: notA('an http or https URL', 'Write one such as https://example.com.'),
   })
   .refine(
-    // Also called for a value that is no URL: that problem is told already.
+    // Also called for a value that is not a URL, which is reported already.
     (url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''),
     'this URL has a user or a password, which would not be sent. Remove them.',
   )

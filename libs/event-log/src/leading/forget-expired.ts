@@ -31,7 +31,7 @@ const STATEMENTS: readonly Statement[] = [
   forgetStatement('rate_limits', 'resource', 'as_of', `t.as_of < now() - interval '1 hour'`),
   forgetStatement('console_sessions', 'digest', 'expires_at', 't.expires_at < now()'),
   forgetStatement('console_links', 'digest', 'expires_at', 't.expires_at < now()'),
-  // Letters of streams that are gone or never were (a message that is no hint). The others go with their session.
+  // Letters of streams that are gone or never were (a message that is not a hint). The others go with their session.
   forgetStatement(
     'dead_letters',
     'id',

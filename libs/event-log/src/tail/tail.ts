@@ -3,7 +3,7 @@ import type { ConnectionPool, Row, Statement } from '../connection/connection-po
 
 /**
  * A place in the global order (epoch, tx, position). `tx` is a 64-bit transaction id, kept as text.
- * `position` alone is no order: transactions commit in another order than they take their positions.
+ * `position` alone is not an order: transactions commit in another order than they take their positions.
  */
 export interface TailCursor {
   readonly epoch: number;

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 const LOOK_MS = 5_000;
 /** Of one core. The timers of a service at rest take less than 0.005. */
 const AT_REST = 0.05;
-/** A pause between two requests is no rest. */
+/** A pause between two requests does not count as rest. */
 const RESTING_LOOKS = 2;
 /** Below this, 60 ms of CPU for a collection are not worth it. */
 const WORTH_BYTES = 8 * 1024 * 1024;

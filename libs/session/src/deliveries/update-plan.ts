@@ -7,7 +7,7 @@ import type { SessionState, ShownQuestion } from '../state.ts';
  *   delivered with buttons --closed--> due --updated--> (none)
  *   due --update-failed--> retry (at retry_at) --updated--> (none)
  *
- * It needs no claim: whoever makes the same edit a second time changes nothing. It is no output: it neither waits for one
+ * It needs no claim: whoever makes the same edit a second time changes nothing. It is not an output: it neither waits for one
  * nor holds one back.
  */
 type UpdatePlan =

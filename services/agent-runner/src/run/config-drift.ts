@@ -5,7 +5,7 @@ import type { FailureCode } from './failures.ts';
 
 /**
  * Finds what the operator has withdrawn since the session was accepted. Then the turn is not carried out and fails for
- * that reason. Checked whenever a run starts. A changed or deleted route is no drift (config-is-a-fact), but the
+ * that reason. Checked whenever a run starts. A changed or deleted route is not drift (config-is-a-fact), but the
  * credentials of targets and the permissions of routes made by API are the operator's to withdraw at any time.
  */
 export function findConfigDrift(

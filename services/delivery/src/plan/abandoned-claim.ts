@@ -55,7 +55,7 @@ function lastAttempt(loaded: Loaded, output: number): LastAttempt | null {
   return { attempt, sender, recordedAt: event.recordedAt };
 }
 
-/** Claimed before we started. A process of our name that claims later is no predecessor but a second process, by mistake. */
+/** Claimed before we started. A process of our name that claims later is not a predecessor but a second process, by mistake. */
 function isPredecessors(claim: LastAttempt, context: DeliveryContext): boolean {
   const startedAt = context.startedAt();
   if (startedAt === null) return false;

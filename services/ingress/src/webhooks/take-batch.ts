@@ -10,13 +10,13 @@ import type { Received } from './receive/receive.ts';
  */
 export const MOST_EVENTS = 500;
 
-/** The events of a batch, each as if it had been sent alone; null: the request is no batch. @throws Refusal 400, 413 */
+/** The events of a batch, each as if it had been sent alone; null: the request is not a batch. @throws Refusal 400, 413 */
 export function batchedEvents(received: Received): readonly Received[] | null {
   const { headers, body } = received;
   if (!isBatch(headers)) return null;
   const events = readPayload(headers, body);
   if (!Array.isArray(events)) {
-    throw new Refusal(400, 'invalid_batch', 'the body is no batch: send a list of CloudEvents');
+    throw new Refusal(400, 'invalid_batch', 'the body is not a batch: send a list of CloudEvents');
   }
   if (events.length > MOST_EVENTS) {
     throw new Refusal(

@@ -60,7 +60,7 @@ export async function inServerSpan<A extends Answer>(received: Received, take: (
   return taken.answer;
 }
 
-/** By the conventions of HTTP, a request that the sender got wrong is no error of the server. */
+/** By the conventions of HTTP, a wrong request of a sender is not an error of the server. */
 function setStatus(span: Span, status: number): void {
   span.setAttribute('http.response.status_code', status);
   if (status >= 500) markFailed(span, String(status));

@@ -141,7 +141,7 @@ describe('shared_dirs', () => {
   asRoot('that are closed to their group fail the run with what to do', async () => {
     await writeFile(join(closed, 'file'), '');
     expect((await run('refused', 'true')).text).toMatch(
-      new RegExp(`shared_dirs: ${closed} is no directory of a group that may write to it.*chmod 2770`),
+      new RegExp(`shared_dirs: ${closed} is not a directory of a group that may write to it.*chmod 2770`),
     );
   });
 

@@ -53,7 +53,8 @@ const MOST_STATUSES = 200;
 export async function commandAgent(call: Call, deps: CommandAgentDeps): Promise<CallResult | null> {
   const { sessionId, callId } = call;
   const agent = agentOf(call, deps);
-  if (agent === null) return failed('the agent of this session is no program in the config (any more)');
+  if (agent === null)
+    return failed('the agent of this session is not (or no longer) a program in the config');
   const prompt = promptOf(call, agent, deps);
   if (!prompt.ok) return failed(prompt.reason);
   const name = foregroundName(callId);

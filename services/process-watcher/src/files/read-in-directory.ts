@@ -71,7 +71,7 @@ function whyNot(error: unknown): string {
     case 'ENOENT':
     case 'ENAMETOOLONG':
       return NO_FILE;
-    // A link; a step that is no directory, or a link; a socket or a device without a driver; a directory.
+    // A link; a step that is not a directory, or is a link; a socket or a device without a driver; a directory.
     case 'ELOOP':
     case 'ENOTDIR':
     case 'ENXIO':

@@ -118,7 +118,7 @@ describe('a file of a message', () => {
       expect(readdirSync(outside)).toEqual([]);
       expect(result).toMatchObject({
         output: 'ran\n',
-        missing_files: expect.stringContaining('received is no directory'),
+        missing_files: expect.stringContaining('received is not a directory'),
       });
       // Once it is out of the way, the file comes.
       await run(id, 'rm received');

@@ -156,7 +156,7 @@ function whyNot(error: unknown): string {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ELOOP':
     case 'ENOTDIR':
-      return `${RECEIVED_DIRECTORY} is no directory; remove it`;
+      return `${RECEIVED_DIRECTORY} is not a directory; remove it`;
     case 'ENOSPC':
     case 'EDQUOT':
       return 'the disk is full';

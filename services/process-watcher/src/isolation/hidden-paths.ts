@@ -8,7 +8,7 @@ export interface HiddenPaths {
   readonly files: readonly string[];
 }
 
-/** `configFile` is null for the built-in demo config, which is no secret. */
+/** `configFile` is null for the built-in demo config, which is not secret. */
 export function hiddenFrom(dataDirectory: string, configFile: string | null): HiddenPaths {
   const config = configFile === null ? null : resolve(configFile);
   const variables = [process.cwd(), ...(config === null ? [] : [dirname(config)])].map((dir) =>

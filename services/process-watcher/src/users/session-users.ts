@@ -120,7 +120,7 @@ export class SessionUsers {
   async collect(): Promise<void> {
     const { range } = this.#policy.kind === 'own' ? this.#policy : { range: null };
     for (const uid of this.#claims?.taken() ?? []) {
-      // A number outside of the range is no claim of ours, and we must not remove that user's files: it may be root.
+      // A number outside the range is not a claim of ours, and we must not remove that user's files: it may be root.
       if (range !== null && isIn(range, uid)) await this.#giveBack(uid);
     }
   }

@@ -51,7 +51,7 @@ export class SharedDirectories {
       return found.gid;
     }
     throw new SharedDirectoryUnusable(
-      `shared_dirs: ${path} is no directory of a group that may write to it. Give it to a group of its own (chgrp GROUP ${path} && chmod 2770 ${path}), or remove it: then process-watcher makes it`,
+      `shared_dirs: ${path} is not a directory of a group that may write to it. Give it to a group of its own (chgrp GROUP ${path} && chmod 2770 ${path}), or remove it: then process-watcher makes it`,
     );
   }
 

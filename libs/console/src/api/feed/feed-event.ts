@@ -17,7 +17,7 @@ export interface FeedBatch {
   readonly gap: boolean;
 }
 
-/** Null for a message that only tells the place in the log, and for what is no event. */
+/** Null for a message that only tells the place in the log, and for anything that is not an event. */
 export function parseFeedEvent(data: string): FeedEvent | null {
   try {
     const event = JSON.parse(data) as Partial<FeedEvent> | null;

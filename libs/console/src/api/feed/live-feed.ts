@@ -5,7 +5,7 @@ import { type FeedBatch, parseFeedEvent } from './feed-event.ts';
 /** `live`: events arrive. `connecting`: the first connection, or a lost one that is tried again. */
 export type FeedState = 'off' | 'connecting' | 'live';
 
-/** The browser gives up when an answer is no event stream (503 while ingress starts). Then we try again, more and more slowly. */
+/** The browser gives up when an answer is not an event stream (503 while ingress starts). Then we try again, more and more slowly. */
 const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000];
 /** A browser has six connections to a host, over all tabs. A tab that nobody looks at gives its own back. */
 const HIDDEN_MS = 60_000;

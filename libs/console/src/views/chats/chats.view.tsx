@@ -14,7 +14,7 @@ import { Pairings } from './pairings.tsx';
 import { SetupDialog, SetupResult } from './setup-dialog.tsx';
 import './chats.css';
 
-/** A connection that was lost is no event. */
+/** A lost connection causes no event. */
 const POLL_MS = 10_000;
 
 const EXAMPLE = `chats:

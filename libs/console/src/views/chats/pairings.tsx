@@ -10,7 +10,7 @@ import { tell } from '../../parts/feedback/toasts.tsx';
 import { Untrusted } from '../../parts/text/text.tsx';
 import { Countdown, Time } from '../../parts/time/time.tsx';
 
-/** That a code expires is no event. */
+/** The expiry of a code causes no event. */
 const POLL_MS = 30_000;
 
 export const pairingsKey = (chat: string) => ['pairings', chat] as const;

@@ -17,7 +17,7 @@ import { More } from '../../parts/list/more.tsx';
 import { Untrusted } from '../../parts/text/text.tsx';
 import { Time } from '../../parts/time/time.tsx';
 
-/** Dead letters are no events, so the live feed does not tell of them. They are rare. */
+/** Dead letters are not events, so the live feed does not report them. They are rare. */
 const POLL_MS = 10_000;
 const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

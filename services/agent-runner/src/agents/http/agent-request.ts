@@ -141,7 +141,7 @@ function textOf(body: string | null, origin: string): AgentAnswer {
   try {
     value = JSON.parse(body);
   } catch {
-    throw new AgentFailure(`the answer of ${origin} is no JSON`);
+    throw new AgentFailure(`the answer of ${origin} is not JSON`);
   }
   const text = typeof value === 'object' && value !== null && 'text' in value ? value.text : undefined;
   if (typeof text === 'string') return { kind: 'text', text };

@@ -221,7 +221,7 @@ describe('an agent of kind http', () => {
     ['refuses', (response) => json(response, 401, {}), /answered 401/],
     ['redirects', (response) => json(response, 307, {}, { location: service.url }), /answered 307/],
     ['answers something else', (response) => json(response, 200, { answer: 'x' }), /is not \{"text"/],
-    ['answers no JSON', (response) => void response.end('<html>'), /no JSON/],
+    ['answers something other than JSON', (response) => void response.end('<html>'), /not JSON/],
     [
       'answers without end',
       (response) => {

@@ -223,7 +223,7 @@ describe('a step with tool calls', () => {
     const rows = toolRows();
     expect(rows[0]).toContain('n: a number is wanted');
     expect(rows[1]).toContain('There is no tool gone; there are: terminal, process, strict, good');
-    expect(rows[2]).toContain('no valid JSON');
+    expect(rows[2]).toContain('not valid JSON');
     expect(rows[5]).toContain('command');
     expect(strict.calls).toEqual([]);
   });

@@ -169,7 +169,7 @@ function parsedArguments(written: string): { readonly args: unknown } | { readon
     if (typeof args === 'object' && args !== null && !Array.isArray(args)) return { args };
     return { problem: 'The arguments must be a JSON object.' };
   } catch (error) {
-    return { problem: `The arguments are no valid JSON: ${error instanceof Error ? error.message : error}` };
+    return { problem: `The arguments are not valid JSON: ${error instanceof Error ? error.message : error}` };
   }
 }
 

@@ -80,6 +80,6 @@ function parsed(data: unknown): Readonly<Record<string, unknown>> | null {
     const value: unknown = JSON.parse(data);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
   } catch {
-    return null; // a text that we do not know is no update
+    return null; // a text that we do not know is not an update
   }
 }

@@ -3,7 +3,7 @@ import type { Loaded } from '@angelia/sessions';
 
 /**
  * The choices of a question are numbered in its text. Where there are no buttons (Matrix), people answer with a number. Null:
- * the text is no number of a choice of the open question.
+ * the text is not the number of a choice of the open question.
  */
 export function numberedChoice(
   { state, events }: Pick<Loaded, 'state' | 'events'>,

@@ -21,7 +21,7 @@ const VERSION_HEADER = 'ce-specversion';
 /** As for every other name of an event (lookup.ts). */
 const LONGEST_TYPE = 200;
 
-/** null: the request is no CloudEvent, or lacks a required attribute. Then it is a webhook like any other. */
+/** null: the request is not a CloudEvent, or lacks a required attribute. Then it is a webhook like any other. */
 export function cloudEventOf(headers: IncomingHttpHeaders, payload: unknown): CloudEventNames | null {
   const attribute = isStructured(headers)
     ? (name: string) => textAt(payload, name)

@@ -32,7 +32,7 @@ export interface PreviewedWebhook {
 /**
  * The steps of a webhook without those that store something, run a program or check the sender. It goes on after a step
  * that says no, because whoever edits a template wants to see it rendered nevertheless.
- * @throws Refusal 400, 415 if the body is no payload
+ * @throws Refusal 400, 415 if the body is not a payload
  */
 export function previewWebhook(
   route: Route,

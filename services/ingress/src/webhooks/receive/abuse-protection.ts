@@ -11,7 +11,7 @@ const RATE = /^[1-9][0-9]{0,8}$/;
  * checks the signature or token of whatever is sent. `WebHook-Request-Callback` is not called: the answer is given here,
  * and nobody without a secret may choose an address for us to call.
  *
- * @throws Refusal 400 for an origin that is no host name
+ * @throws Refusal 400 for an origin that is not a host name
  */
 export function handshakeHeaders(
   headers: IncomingHttpHeaders,

@@ -19,6 +19,6 @@ export function parsePayload(text: string): { readonly payload: unknown } | { re
   try {
     return { payload: JSON.parse(text) as unknown };
   } catch (error) {
-    return { error: `This is no JSON: ${error instanceof Error ? error.message : 'it cannot be read'}.` };
+    return { error: `This is not JSON: ${error instanceof Error ? error.message : 'it cannot be read'}.` };
   }
 }

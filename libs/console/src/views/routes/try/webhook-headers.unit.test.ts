@@ -11,5 +11,5 @@ it('headers are read as they are pasted', () => {
 it('any JSON is a payload, and other text says why it is none', () => {
   expect(parsePayload('[1]')).toEqual({ payload: [1] });
   expect(parsePayload(' ')).toEqual({ error: 'Paste the JSON body of a webhook.' });
-  expect(parsePayload('{')).toMatchObject({ error: expect.stringMatching(/^This is no JSON: /) });
+  expect(parsePayload('{')).toMatchObject({ error: expect.stringMatching(/^This is not JSON: /) });
 });

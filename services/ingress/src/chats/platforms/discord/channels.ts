@@ -7,7 +7,7 @@ import { channelSchema, parentOf } from './discord-interaction.ts';
 const MOST = 10_000;
 
 interface Channel {
-  /** The channel around a thread; null: it is no thread. */
+  /** The channel around a thread; null: it is not a thread. */
   readonly parent: string | null;
   readonly direct: boolean;
 }

@@ -21,7 +21,7 @@ export const channelSchema = z.object({
   guild_id: z.string().nullish(),
 });
 
-/** The channel around a thread; null: the channel is no thread. */
+/** The channel around a thread; null: the channel is not a thread. */
 export function parentOf({ type, parent_id: parent }: z.infer<typeof channelSchema>): string | null {
   return THREADS.has(type) ? (parent ?? null) : null;
 }
@@ -103,7 +103,7 @@ export function readInteraction(raw: unknown): ChatUpdate {
 
 const tokenSchema = z.object({ id: z.string(), token: z.string(), application_id: z.string() });
 
-/** What Discord wants back with the answer; null: it is no interaction. */
+/** What Discord wants back with the answer; null: it is not an interaction. */
 export function tokenOf(raw: unknown): Interaction | null {
   const parsed = tokenSchema.safeParse(raw);
   if (!parsed.success) return null;

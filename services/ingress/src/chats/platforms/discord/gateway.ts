@@ -70,7 +70,7 @@ class Connection {
   readonly #channels: Channels;
   #position: GatewayPosition | null;
   #resumable: boolean;
-  /** A session was begun or resumed here: asking for a new connection is no loop. */
+  /** A session was begun or resumed here: asking for a new connection is not a loop. */
   #established = false;
   #recordedAt = performance.now();
 

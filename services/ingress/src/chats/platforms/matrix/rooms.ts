@@ -6,7 +6,7 @@ import type { Members } from './matrix-event.ts';
 
 /** Bounds memory: about 100 bytes per member of a room. */
 const MOST_ROOMS = 1_000;
-/** Some 10,000 members. A larger room is no conversation of two, and its names stay ids. */
+/** Some 10,000 members. A larger room is not a conversation of two, and its names stay ids. */
 const MOST_BYTES = 1024 * 1024;
 
 const schema = z.object({

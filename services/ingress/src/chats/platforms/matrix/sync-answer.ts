@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const EVENT_TYPES = ['m.room.message', 'm.room.encrypted', 'm.room.member'] as const;
 const roomEvent = z.looseObject({ event_id: z.string(), type: z.string(), sender: z.string() });
 export type RoomEvent = z.infer<typeof roomEvent>;
-/** What is no event is left out. */
+/** Anything that is not an event is left out. */
 export const roomEvents = z.array(z.unknown()).transform((events) =>
   events.flatMap((event) => {
     const parsed = roomEvent.safeParse(event);
@@ -36,7 +36,7 @@ const syncSchema = z.object({
 export type Synced = z.infer<typeof syncSchema>;
 export type JoinedRoom = z.infer<typeof joinedRoom>;
 
-/** @throws ZodError: it is no answer to a sync */
+/** @throws ZodError: it is not an answer to a sync */
 export function readSync(answer: unknown): Synced {
   return syncSchema.parse(answer);
 }

@@ -66,7 +66,7 @@ export async function runWebSocket(context: ConnectionContext): Promise<void> {
     await Promise.race([follow(inner, over.reject), over.promise]);
     await over.promise;
   } catch (error) {
-    // What a stop broke off is no failure.
+    // An interruption by a stop is not a failure.
     if (!context.signal.aborted) throw error;
   } finally {
     context.signal.removeEventListener('abort', onAbort);

@@ -11,7 +11,7 @@ import { readUpdate } from './updates.ts';
 export const slack: ChatPlatform = {
   name: 'slack',
 
-  // A name (`#general`) is no chat: updates know its id only.
+  // A name (`#general`) does not identify a chat: updates have only its id.
   chatOf: ({ channel }) =>
     typeof channel === 'string' && /^[CDG][A-Z0-9]{2,}$/.test(channel) ? channel : null,
   addressOf: (chat) => ({ channel: chat }),
