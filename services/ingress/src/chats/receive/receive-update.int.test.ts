@@ -1,5 +1,12 @@
 import { metrics } from '@angelia/service-kit';
-import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
+import {
+  createTestDatabase,
+  eventually,
+  slackCommand,
+  slackRequest,
+  type TelegramStandIn,
+  type TestDatabase,
+} from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
 import { startTestTelegram, TELEGRAM_SECRET, telegramConfig } from '../../testing/telegram-chat.ts';
@@ -106,6 +113,22 @@ describe('an update by webhook', () => {
     } finally {
       await away.close();
     }
+  });
+});
+
+it('Slack is answered without a body, because it would show what is in it', async () => {
+  const config = telegramConfig(telegram, { speakers: { anyone: true } });
+  const secret = 'a-signing-secret-of-slack';
+  await ingress.take({
+    ...config,
+    targets: { ...config.targets, slack: { bot_token: 'xoxb-1' } },
+    chats: { ...config.chats, team: { platform: 'slack', receive: 'webhook', signing_secret: secret } },
+  });
+  const command = slackCommand({ channel: 'C1', user: 'U1', text: 'status' });
+  const { headers, body } = slackRequest(command, secret);
+  expect(await post(body, { path: '/chats/slack/team', ...headers })).toMatchObject({
+    status: 200,
+    body: '',
   });
 });
 
