@@ -126,6 +126,11 @@ describe('a mistake in the config file', () => {
       'nats.replicas: 6 is too large. Use at most 5.',
     ],
     [
+      'an id with more digits than a number holds',
+      { chats: { c: { platform: 'discord', speakers: { users: [2 ** 60] } } } },
+      'chats.c.speakers.users.0: this number has too many digits to be read exactly. Put the id in quotes.',
+    ],
+    [
       'an empty string',
       { routes: { r: { script: '' } } },
       'routes.r.script: the string is empty. Write at least one character.',

@@ -3,8 +3,16 @@ import { imageTypes } from '../events/images.ts';
 import { toolsSchema } from './tools.ts';
 import { name } from './values.ts';
 
+/** YAML has read another number by then: ids of Discord have 18 digits. */
+const writtenNumber = z.int({
+  error: ({ code }) =>
+    code === 'too_big' || code === 'too_small'
+      ? 'this number has too many digits to be read exactly. Put the id in quotes.'
+      : undefined,
+});
+
 /** An id as the platform spells it. Numbers in YAML are taken as they are written. */
-const platformId = z.union([z.string().min(1), z.number().int().transform(String)]);
+const platformId = z.union([z.string().min(1), writtenNumber.transform(String)]);
 
 /** Telegram takes `secret_token` with these characters only (setWebhook). */
 const telegramSecret = z

@@ -9,7 +9,7 @@ import { WaitingSessions } from './waiting-sessions.ts';
  * free slots. A session that is stopped waits in the queue of that obstacle, so a platform that hangs, is down or asks us to
  * wait holds back only what goes there.
  *
- * Each queue wakes one session at a time, in the order of arrival. It wakes the next one when the session before has entered,
+ * Each queue wakes one session at a time, in the order of arrival; that of a chat begins with what was written first. It wakes the next one when the session before has entered,
  * or turned out to have nothing to send.
  */
 export interface SendGateOptions extends CapacityLimits {
@@ -27,6 +27,8 @@ export interface SendGateOptions extends CapacityLimits {
 export interface SendIntent {
   readonly destination: Destination;
   readonly limits: Target['limits'];
+  /** When the output was recorded, by the database's clock. */
+  readonly writtenAt: number;
   /** By `now`: from this time on the output is given up if the target is down, so a recheck wakes the session at once. */
   readonly givesUpAt?: number;
 }
@@ -66,7 +68,7 @@ export class SendGate {
     this.#options = options;
     this.#circuits = new Circuits(options.circuit);
     this.#capacity = new Capacity(options);
-    this.#waiting = new WaitingSessions(options.maxWaiting);
+    this.#waiting = new WaitingSessions(options.maxWaiting, isOfChat);
   }
 
   get waitingCount(): number {
@@ -286,6 +288,8 @@ export function chatOf({ destination }: SendIntent): string {
 }
 
 const circuitQueue = (circuit: string) => `circuit ${circuit}`;
-const chatQueue = (intent: SendIntent) => `chat ${chatOf(intent)}`;
+const CHAT = 'chat ';
+const chatQueue = (intent: SendIntent) => `${CHAT}${chatOf(intent)}`;
+const isOfChat = (queue: string) => queue.startsWith(CHAT);
 const rateQueue = (destination: string) => `rate ${destination}`;
 const slotQueue = (pool: string) => `slot ${pool}`;

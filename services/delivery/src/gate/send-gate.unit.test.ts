@@ -4,9 +4,11 @@ import { type Entry, SendGate, type SendGateOptions, type SendIntent } from './s
 const to = (chat: string | null = null, destination = 'platform'): SendIntent => ({
   destination: { name: destination, chat },
   limits: undefined,
+  writtenAt: 0,
 });
-const limited = (chat: string): SendIntent => ({
+const limited = (chat: string, writtenAt = 0): SendIntent => ({
   destination: { name: 'platform', chat },
+  writtenAt,
   limits: { perChat: { sends: 1, seconds: 1 }, overall: { sends: 3, seconds: 1 } },
 });
 
@@ -81,6 +83,7 @@ describe('slots', () => {
     const hook = (path: string): SendIntent => ({
       destination: { name: 'host', chat: null, circuit: `host/${path}` },
       limits: undefined,
+      writtenAt: 0,
     });
     const it = gate({ perDestination: 4, perCircuit: 2 });
     const [first] = ['a', 'b'].map((id) => entered(it.enter(id, hook('hangs'))));
@@ -147,6 +150,27 @@ describe('rates', () => {
     expect(sendsWhenWoken(it, limited('x'))).toBe('c');
   });
 
+  it('of a chat go to what was written first: a continuation does not overtake the answers before it', () => {
+    const it = gate();
+    const sends = (id: string, writtenAt: number) =>
+      it.leave(entered(it.enter(id, limited('x', writtenAt))), 'worked');
+    // The session has answered three messages, and its continuation two more. Each asks again after it has sent.
+    const outputs = { session: [1, 2, 3], continuation: [4, 5] };
+    sends('session', outputs.session.shift() ?? 0);
+    for (const id of ['continuation', 'session'] as const)
+      expect(it.enter(id, limited('x', outputs[id][0]))).toBeNull();
+    const order: string[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      pass(1_000);
+      const id = woken.shift() as keyof typeof outputs;
+      order.push(id);
+      sends(id, outputs[id].shift() ?? 0);
+      const [next] = outputs[id];
+      if (next !== undefined) expect(it.enter(id, limited('x', next))).toBeNull();
+    }
+    expect(order).toEqual(['session', 'session', 'continuation', 'continuation']);
+  });
+
   it('hold for all chats together too', () => {
     const it = gate({ perDestination: 10 });
     for (const chat of ['x', 'y', 'z']) it.leave(entered(it.enter(chat, limited(chat))), 'worked');
@@ -195,6 +219,7 @@ it('a circuit is reported by its destination, not by the path of a hook', () => 
   const hook: SendIntent = {
     destination: { name: 'http https://x.test', chat: null, circuit: 'http https://x.test/s3cret' },
     limits: undefined,
+    writtenAt: 0,
   };
   for (const id of ['a', 'b']) it.leave(entered(it.enter(id, hook)), 'failed');
   expect(changes).toEqual(['http https://x.test opened']);

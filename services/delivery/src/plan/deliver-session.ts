@@ -90,6 +90,7 @@ async function send(
   const intent: SendIntent = {
     destination: configured.target.destination(address, configured.settings),
     limits: configured.target.limits,
+    writtenAt: plan.recordedAt,
     ...(limit === null ? {} : { givesUpAt: context.clock.monotonic() + limit.until - now }),
   };
   if (limit !== null && limit.until <= now && gate.isDown(intent)) {

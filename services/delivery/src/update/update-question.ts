@@ -61,6 +61,7 @@ export async function updateQuestion(
   const intent: SendIntent = {
     destination: configured.target.destination(address, configured.settings),
     limits: configured.target.limits,
+    writtenAt: now,
   };
   // An edit must not wait at the gate for a target that is down, because the session's next output may go to another target.
   if (gate.isDown(intent)) return { kind: 'done' };

@@ -185,6 +185,41 @@ describe('a connection from inside', () => {
     await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 37, text: 'hello' }));
   });
 
+  it('asks no faster if Telegram brings nothing that can be confirmed, and goes on behind it', async () => {
+    const ingress = await start('one');
+    const answer = { status: 200, body: { ok: true, result: [null, {}, { update_id: 'x' }] } };
+    telegram.behaveToReads({ kind: 'answer', answer });
+    await eventually(async () => {
+      const { error } = (await connectionOf(ingress)) as { error: string | null };
+      return error === 'Telegram brought updates without an update_id';
+    });
+    telegram.behaveToReads({ kind: 'answer', answer: { status: 200, body: { ok: true, result: 'x' } } });
+    await eventually(async () => {
+      const { error } = (await connectionOf(ingress)) as { error: string | null };
+      return error === 'Telegram answered getUpdates without a list of updates';
+    });
+    telegram.behaveToReads({ kind: 'take' });
+    expect(
+      await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 38, text: 'hello' })),
+    ).not.toBeNull();
+  });
+
+  it('stays connected while the config changes elsewhere', async () => {
+    const ingress = await start('one');
+    await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 39, text: 'first' }));
+    const begun = () =>
+      telegram.requests.filter(
+        ({ path, body }) => path.endsWith('/getUpdates') && (body as { timeout: number }).timeout === 0,
+      ).length;
+    const before = begun();
+    await ingress.take({
+      ...config(),
+      routes: { other: { secret: 'a-secret-of-a-route', prompt: 'x', deliver: 'log' } },
+    });
+    await takenUpdate(telegram, ingress, telegram.inbox.say({ chat: 39, text: 'second' }));
+    expect(begun()).toBe(before);
+  });
+
   it('follows the config: a disabled chat is left, an enabled one connected', async () => {
     const ingress = await start('one', { enabled: false });
     const update = telegram.inbox.say({ chat: 34, text: 'hello' });

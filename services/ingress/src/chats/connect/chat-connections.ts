@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RunningConfig } from '@angelia/config';
-import { isPermanent } from '@angelia/contracts';
 import type { EventLog } from '@angelia/event-log';
 import { type ConnectionNote, type Leading, lead, noteLead } from '@angelia/event-log/leading';
 import { CONFIG, EVENT_LOG, LOGGER, type Logger, metrics } from '@angelia/service-kit';
@@ -11,16 +10,8 @@ import type { IngressSettings } from '../../settings.ts';
 import type { Chat } from '../chat.ts';
 import type { ChatConnection } from '../platform.ts';
 import { ChatTaking } from '../take/chat-taking.ts';
+import { pauseAfterMs } from './pause-after.ts';
 import { leaveOffset, offsetStream, readOffset, takeBatch } from './take-batch.ts';
-
-/** After a failure, the first retry comes soon. Telegram limits getUpdates of a bot that fails in a loop. */
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
-/**
- * Only a person can fix this, and a changed config reconnects at once. Discord resets the token of a bot that tries 1,000 times
- * a day.
- */
-const REFUSED_PAUSE_MS = 3_600_000;
 
 interface Running {
   readonly chat: Chat;
@@ -80,7 +71,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
     this.#changing = this.#changing.then(async () => {
       for (const [name, { chat, leading }] of this.#running) {
         const now = chats.get(name);
-        if (now !== undefined && isConnected(now) && isDeepStrictEqual(now, chat)) continue;
+        if (now !== undefined && isConnected(now) && isSame(now, chat)) continue;
         this.#running.delete(name);
         await leading.stop();
       }
@@ -126,9 +117,11 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         failures += 1;
         tellDown(1);
         note(state);
-        this.logger.warn({ chat: chat.name, err: error }, 'the connection of a chat broke; will reconnect');
-        const growing = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
-        await pause(isPermanent(error) ? REFUSED_PAUSE_MS : growing, signal);
+        this.logger.warn(
+          { chat: chat.name, err: error },
+          'the connection of a chat broke; will reconnect',
+        );
+        await pause(pauseAfterMs(error, failures), signal);
       }
     }
     this.#status.delete(chat.name);
@@ -182,7 +175,9 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         connected,
         tell: (what) => logger.warn({ chat: chat.name }, what),
         take: async (updates, offset) => {
-          known = await takeBatch(context, chat, updates, stream, known, offset);
+          const inForce = this.config.settings.chats.get(chat.name);
+          const current = inForce !== undefined && isSame(inForce, chat) ? inForce : chat;
+          known = await takeBatch(context, current, updates, stream, known, offset);
           read = offset ?? read;
         },
       });
@@ -196,6 +191,10 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
 }
 
 const leadOf = ({ name }: Chat): string => `chat:${name}`;
+
+/** `opensFiles` is made anew of every config, and no connection has to be opened again for it. */
+const isSame = (one: Chat, other: Chat): boolean =>
+  isDeepStrictEqual({ ...one, opensFiles: null }, { ...other, opensFiles: null });
 
 const isConnected = ({ enabled, receive, platform }: Chat): boolean =>
   enabled && receive === 'connection' && platform.connection !== undefined;

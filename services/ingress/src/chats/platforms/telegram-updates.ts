@@ -117,7 +117,11 @@ export function readUpdate(raw: unknown, settings: PlatformSettings, nowMs: numb
     replyTo,
     text: addressed.text,
     direct: said.chat.type === 'private',
-    mentioned: addressed.mentioned || (!forwarded && addressed.command !== null && addressed.commandToUs),
+    mentioned:
+      addressed.mentioned ||
+      // Also if the session was pruned since, or its receipt is not recorded yet.
+      (replyTo !== null && String(said.reply_to_message?.from?.id) === botId(settings)) ||
+      (!forwarded && addressed.command !== null && addressed.commandToUs),
     command: forwarded ? null : addressed.command,
     forwarded,
     files,

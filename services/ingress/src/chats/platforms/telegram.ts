@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { headerOf } from '../../webhooks/authenticate/scheme.ts';
+import { propertyOf } from '../../webhooks/payload/lookup.ts';
 import type { ChatPlatform } from '../platform.ts';
 import { botId, callTelegram, downloadFromTelegram } from './telegram-api.ts';
 import { ALLOWED_UPDATES, readUpdate } from './telegram-updates.ts';
@@ -9,6 +10,13 @@ const POLL_SECONDS = 25;
 const BATCH = 100;
 /** Above the time that Telegram takes. */
 const POLL_LIMIT_MS = (POLL_SECONDS + 15) * 1000;
+
+/** @throws Error if none has an id: nothing could be confirmed, so the same ones would be brought again at once, for ever. */
+function newestOf(updates: readonly unknown[]): number {
+  const ids = updates.map((update) => propertyOf(update, 'update_id')).filter(Number.isSafeInteger);
+  if (ids.length === 0) throw new Error('Telegram brought updates without an update_id');
+  return Math.max(...(ids as number[]));
+}
 
 /** https://core.telegram.org/bots/api#getting-updates */
 export const telegram: ChatPlatform = {
@@ -35,7 +43,7 @@ export const telegram: ChatPlatform = {
       // The first call does not wait: a bot that nobody writes to is also connected, and its status says so at once.
       let wait = 0;
       while (!signal.aborted) {
-        const updates = await callTelegram<readonly { readonly update_id: number }[]>(
+        const updates = await callTelegram<unknown>(
           'getUpdates',
           {
             timeout: wait,
@@ -46,12 +54,13 @@ export const telegram: ChatPlatform = {
           { settings, signal },
           POLL_LIMIT_MS,
         );
+        if (!Array.isArray(updates))
+          throw new Error('Telegram answered getUpdates without a list of updates');
         connected();
         wait = POLL_SECONDS;
-        const last = updates.at(-1);
-        if (last === undefined) continue;
+        if (updates.length === 0) continue;
         // The next call confirms what this one brought.
-        next = String(last.update_id + 1);
+        next = String(newestOf(updates) + 1);
         const nowMs = Date.now();
         await take(
           updates.map((update) => readUpdate(update, settings, nowMs)),

@@ -59,9 +59,9 @@ export class ChatsEndpoint implements OnModuleInit {
           const opened = openChat(this.config.settings.chats, params.platform, params.name);
           const answer = await receiveUpdate(this.taking, opened, { headers, body, url });
           reply.code(answer.status);
-          // 202 without a body: Discord waits for the answer by another call.
-          if (answer.status === 204 || (answer.status === 202 && answer.body === undefined)) return undefined;
-          return answer.body ?? {};
+          // Also 200: Slack shows whatever a body has.
+          if (answer.status === 204 || answer.body === undefined) return reply.send();
+          return answer.body;
         },
       });
     });

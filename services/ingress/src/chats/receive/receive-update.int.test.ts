@@ -1,5 +1,12 @@
 import { metrics } from '@angelia/service-kit';
-import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
+import {
+  createTestDatabase,
+  eventually,
+  slackCommand,
+  slackRequest,
+  type TelegramStandIn,
+  type TestDatabase,
+} from '@angelia/testkit';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
 import { startTestTelegram, TELEGRAM_SECRET, telegramConfig } from '../../testing/telegram-chat.ts';
@@ -107,6 +114,46 @@ describe('an update by webhook', () => {
       await away.close();
     }
   });
+});
+
+it('Slack is answered without a body, because it would show what is in it', async () => {
+  const config = telegramConfig(telegram, { speakers: { anyone: true } });
+  const secret = 'a-signing-secret-of-slack';
+  await ingress.take({
+    ...config,
+    targets: { ...config.targets, slack: { bot_token: 'xoxb-1' } },
+    chats: { ...config.chats, team: { platform: 'slack', receive: 'webhook', signing_secret: secret } },
+  });
+  const command = slackCommand({ channel: 'C1', user: 'U1', text: 'status' });
+  const { headers, body } = slackRequest(command, secret);
+  try {
+    const answer = await post(body, { path: '/chats/slack/team', ...headers });
+    expect(answer).toMatchObject({ status: 200, body: '' });
+  } finally {
+    await ingress.take(config);
+  }
+});
+
+it('a post of a stranger in Mattermost is not asked for', async () => {
+  const config = telegramConfig(telegram, { speakers: { anyone: true } });
+  const token = 'the-token-of-the-outgoing-webhook';
+  const mattermost = { platform: 'mattermost', receive: 'webhook', outgoing_token: token };
+  await ingress.take({
+    ...config,
+    // Nobody answers there.
+    targets: { ...config.targets, mattermost: { api_base: 'http://127.0.0.1:1', token: 'x' } },
+    chats: { ...config.chats, town: { ...mattermost, speakers: { users: ['a'.repeat(26)] } } },
+  });
+  const posted = (user: string) => {
+    const ids = { post_id: 'p'.repeat(26), channel_id: 'c'.repeat(26), user_id: user.repeat(26) };
+    return post(JSON.stringify({ token, ...ids, text: 'hello' }), { path: '/chats/mattermost/town' });
+  };
+  try {
+    expect((await posted('b')).status).toBe(200);
+    expect((await posted('a')).status).toBe(500);
+  } finally {
+    await ingress.take(config);
+  }
 });
 
 describe('the metric of updates', () => {

@@ -5,9 +5,11 @@ import { COMMIT_TIMEOUT_MS, withCommitTimeout } from '../../webhooks/accept/comm
 import type { Handshake, SignedRequest } from '../../webhooks/authenticate/scheme.ts';
 import { readPayload } from '../../webhooks/payload/read-payload.ts';
 import type { Chat } from '../chat.ts';
-import type { ChatWebhook } from '../platform.ts';
+import type { ChatUpdate, ChatWebhook } from '../platform.ts';
 import type { InOrder } from '../take/in-order.ts';
-import type { TakeContext } from '../take/take-context.ts';
+import { mayPair } from '../take/pair.ts';
+import { speakerOf } from '../take/speakers.ts';
+import { STRANGER, type TakeContext } from '../take/take-context.ts';
 import { takeUpdate } from '../take/take-update.ts';
 
 export interface ChatRequest {
@@ -79,11 +81,8 @@ export async function receiveUpdate(
   const body = webhook.parse?.(signed) ?? readPayload(signed.headers, signed.body);
   const handshake: Handshake | null = webhook.handshake?.(body) ?? null;
   if (handshake !== null) return handshake;
-  const call = { settings: chat.settings, signal: AbortSignal.timeout(LOOK_MS) };
   const updates = await Promise.all(
-    webhook
-      .read(body, signed, chat.settings)
-      .map((update) => (update.kind === 'message' ? (webhook.look?.(update, call) ?? update) : update)),
+    webhook.read(body, signed, chat.settings).map((update) => lookAt(context, chat, webhook, update)),
   );
   const told: (string | null)[] = [];
   await withCommitTimeout(
@@ -96,4 +95,18 @@ export async function receiveUpdate(
     })(),
   );
   return webhook.answer?.(updates, body, told) ?? { status: 200, body: {} };
+}
+
+/** The platform is not asked about what a stranger says (invariant strangers-cost-little). */
+async function lookAt(
+  { pairings }: Pick<TakeContext, 'pairings'>,
+  chat: Chat,
+  { look }: ChatWebhook,
+  update: ChatUpdate,
+): Promise<ChatUpdate> {
+  if (look === undefined || update.kind !== 'message') return update;
+  const mayBeHeard =
+    chat.strangerReply !== null || mayPair(update) || (await speakerOf(pairings, chat, update)) !== null;
+  if (!mayBeHeard) return { kind: 'other', updateId: update.updateId, why: STRANGER };
+  return look(update, { settings: chat.settings, signal: AbortSignal.timeout(LOOK_MS) });
 }

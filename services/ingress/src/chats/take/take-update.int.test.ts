@@ -372,10 +372,12 @@ describe('a reply', () => {
     await delivered(id, messageKey(place(GROUP), '77'));
     await delivered(id, threadKey(place(GROUP), '11'));
     expect(await say(GROUP, 'and this', { topic: 11, replyTo: 77 })).toBe(id);
+    // Its session was pruned, or it has no receipt yet. It is a message of ours all the same.
+    expect(await say(GROUP, 'and that', { topic: 11, replyTo: 78 })).toBe(id);
     expect(
       await taken(telegram.inbox.say({ chat: GROUP, from: { id: ADA }, text: 'chatter', topic: 11 })),
     ).toBeNull();
-    expect(await inputsOf(id)).toEqual(['Ada: a report', 'Ada: and this']);
+    expect(await inputsOf(id)).toEqual(['Ada: a report', 'Ada: and this', 'Ada: and that']);
   });
 });
 
@@ -473,6 +475,13 @@ describe('a command', () => {
     const again = await say(chat, '/retry');
     expect(await inputsOf(again)).toEqual(['try this']);
     expect((await eventsOf(again))[0]?.data).toMatchObject({ continues: id });
+  });
+
+  it('/retry asks it again after /resume, which asked nothing itself', async () => {
+    const chat = newChat();
+    await worker.answers(await say(chat, 'try that'), 'no luck');
+    for (const _ of [1, 2]) await worker.answers(await say(chat, '/resume'), 'no luck again');
+    expect(await inputsOf(await say(chat, '/retry'))).toEqual(['try that']);
   });
 
   it('sees no session of another chat', async () => {

@@ -37,6 +37,7 @@ function follow(
   stops.push(stop);
   const taken: ChatUpdate[] = [];
   const state = { offset, connected: 0 };
+  const told: string[] = [];
   const settings: PlatformSettings = {
     chat: {
       imap: {
@@ -60,7 +61,7 @@ function follow(
     connected: () => {
       state.connected += 1;
     },
-    tell: () => {},
+    tell: (what) => told.push(what),
     take: async (updates, next) => {
       taken.push(...updates);
       if (next !== undefined) state.offset = next;
@@ -70,7 +71,7 @@ function follow(
     () => null,
     (error: Error) => error,
   );
-  return { taken, state, ended, stop: () => stop.abort() };
+  return { taken, told, state, ended, stop: () => stop.abort() };
 }
 
 const texts = (updates: readonly ChatUpdate[]) =>
@@ -139,7 +140,7 @@ describe('a mailbox', () => {
     expect(third.taken).toEqual([]);
   });
 
-  it('that was rebuilt is new: what is in it is not taken again', async () => {
+  it('that was rebuilt is new: what is in it is not taken again, and the operator is told', async () => {
     const server = await mailbox();
     server.add(mail('old'));
     server.add(mail('older'));
@@ -148,6 +149,7 @@ describe('a mailbox', () => {
     await eventually(() => server.idling() === 1);
     expect(connection.taken).toEqual([]);
     expect(connection.state.offset).toBe('1800000000:2');
+    expect(connection.told).toEqual([expect.stringContaining('numbers the mails of the mailbox anew')]);
   });
 
   it('of a server without IDLE is asked again and again, and one without AUTH=PLAIN gets a LOGIN', async () => {

@@ -50,6 +50,10 @@ export function imapConnection({
         const { uidValidity, uidNext } = await client.examine(mailbox);
         let last = lastUid(context.offset, uidValidity);
         if (last === null) {
+          if (context.offset !== null)
+            context.tell(
+              'the mail server numbers the mails of the mailbox anew: those that came while no ingress was connected are not taken',
+            );
           last = uidNext - 1;
           await context.take([], `${uidValidity}:${last}`);
         }

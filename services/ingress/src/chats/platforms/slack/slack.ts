@@ -12,8 +12,7 @@ export const slack: ChatPlatform = {
   name: 'slack',
 
   // A name (`#general`) does not identify a chat: updates have only its id.
-  chatOf: ({ channel }) =>
-    typeof channel === 'string' && /^[CDG][A-Z0-9]{2,}$/.test(channel) ? channel : null,
+  chatOf: ({ channel }) => (typeof channel === 'string' && /^[CDG][A-Z0-9]+$/.test(channel) ? channel : null),
   addressOf: (chat) => ({ channel: chat }),
 
   webhook: {
@@ -26,7 +25,7 @@ export const slack: ChatPlatform = {
         ? { status: 200, body: { challenge } }
         : null;
     },
-    // Whatever the answer to a slash command holds is shown to its sender.
+    // Whatever the answer to a slash command holds is shown to its sender, so it has no body.
     answer: () => ({ status: 200 }),
   },
 

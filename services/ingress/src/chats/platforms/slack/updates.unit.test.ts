@@ -9,6 +9,7 @@ import {
 } from '@angelia/testkit';
 import { describe, expect, it } from '@jest/globals';
 import type { ChatMessage, ChatUpdate } from '../../platform.ts';
+import { slack } from './slack.ts';
 import { plainText } from './text.ts';
 import { readUpdate } from './updates.ts';
 
@@ -23,6 +24,16 @@ function message(body: unknown, chat: object = {}): ChatMessage {
   if (update.kind !== 'message') throw new Error(`not a message: ${JSON.stringify(update)}`);
   return update;
 }
+
+it.each([
+  ['C0123456789', 'C0123456789'],
+  ['D1', 'D1'],
+  ['#general', null],
+  ['general', null],
+  [7, null],
+])('the address %j leads to the chat %j', (address, chat) => {
+  expect(slack.chatOf({ channel: address })).toBe(chat);
+});
 
 describe('a message in Slack', () => {
   it('opens a thread in a channel, and its id is the same in both events of a mention', () => {

@@ -1,4 +1,4 @@
-import { cancelSubject, type EventData } from '@angelia/contracts';
+import { cancelSubject, type EventData, sessionId } from '@angelia/contracts';
 import { resumeSession } from '@angelia/jobs';
 import { decide, type RequestTurn, sessionStatus } from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
@@ -55,7 +55,7 @@ export async function retry(context: TakeContext, taking: TakingMessage, rest: s
   if (session.state.ended === null && session.state.turns.length > 0) {
     return say(context, taking, '/retry', `${titled(session)} is still at work. /stop ends it.`, session);
   }
-  const asked = lastAsked(session);
+  const asked = await lastAsked(context, session);
   if (asked === null) return say(context, taking, '/retry', 'There is nothing to ask again.', session);
   const { options } = taking;
   const beside = [about(context, taking, '/retry', `I try ${titled(session)} again.`, session)];
@@ -75,16 +75,33 @@ export async function retry(context: TakeContext, taking: TakingMessage, rest: s
   return status === 'duplicate' ? { outcome: 'known' } : { outcome: 'command', sessionId };
 }
 
-/** Not a notice about a process, and not a request to resume: their subject is in the input before them. */
-function lastAsked({ events }: Loaded): Pick<RequestTurn, 'input' | 'images' | 'files'> | null {
-  const asked = events.findLast(
-    ({ type, data }) =>
-      type === 'turn.requested' &&
-      ['webhook', 'message'].includes((data as EventData<'turn.requested'>).source),
-  );
-  if (asked === undefined) return null;
-  const { input, images = [], files = [] } = asked.data as EventData<'turn.requested'>;
-  return { input, images, files };
+/** Each /resume without a message is one more continuation. Bounds what one command reads. */
+const MOST_CONTINUED = 20;
+
+/**
+ * Not a notice about a process, and not a request to resume: their subject is in the input before them. After /resume, that
+ * input is in the session that it continues.
+ */
+async function lastAsked(
+  { sessions }: Pick<TakeContext, 'sessions'>,
+  session: Loaded,
+): Promise<Pick<RequestTurn, 'input' | 'images' | 'files'> | null> {
+  let read = session;
+  for (let continued = 0; continued <= MOST_CONTINUED; continued += 1) {
+    const asked = read.events.findLast(
+      ({ type, data }) =>
+        type === 'turn.requested' &&
+        ['webhook', 'message'].includes((data as EventData<'turn.requested'>).source),
+    );
+    if (asked !== undefined) {
+      const { input, images = [], files = [] } = asked.data as EventData<'turn.requested'>;
+      return { input, images, files };
+    }
+    const before = read.state.created?.continues ?? null;
+    if (before === null) return null;
+    read = await sessions.load(sessionId(before));
+  }
+  return null;
 }
 
 const titled = ({ state }: Loaded) => `“${state.created?.title ?? ''}”`;
