@@ -16,7 +16,9 @@ const approval = component(
       .describe('JSON, exactly as the model wrote it: this is what runs if it is approved'),
     shown: shown.describe('the arguments for a person: characters that hide or turn text around are codes'),
     digest: z.string(),
-    approvers: z.array(z.string()).describe('who may decide besides the API; empty: whoever has the link'),
+    approvers: z
+      .array(z.string())
+      .describe('who may decide besides the API; empty: whoever has the link or may speak in the chat'),
     expires_at: z.iso.datetime(),
   }),
 );
