@@ -2,7 +2,13 @@ export { allowedCalls } from './approvals/allowed-calls.ts';
 export { digestOfArguments } from './approvals/arguments-digest.ts';
 export { mayDecide } from './approvals/decide-approvals.ts';
 export { type Permission, permissionOf } from './approvals/permission.ts';
-export { type ShownArguments, shownArguments, visible } from './approvals/shown-arguments.ts';
+export {
+  isShownWhole,
+  LONGEST_SHOWN,
+  type ShownArguments,
+  shownArguments,
+  visible,
+} from './approvals/shown-arguments.ts';
 export { decide, decideAll, type SessionCommand } from './decide.ts';
 export type { Decision, RefusalCode } from './decision.ts';
 export { deliveryPlan, type SendPlan } from './deliveries/delivery-plan.ts';

@@ -46,6 +46,7 @@ export interface OpenApproval {
   readonly agent: string;
   readonly tool: string;
   readonly arguments: string;
+  readonly shown: { readonly command: string | null; readonly others: string | null };
   readonly digest: string;
   readonly approvers: readonly string[];
   readonly asked_at: string;

@@ -1,4 +1,3 @@
-import { shownArguments } from '@angelia/session';
 import type { OpenApproval, SessionRef } from '../api/types.ts';
 import { type Context, defineCommand, type Option } from '../command-line/command.ts';
 import { type Column, table } from '../terminal/table.ts';
@@ -95,7 +94,10 @@ function approvalTable(items: readonly OpenApproval[], { out, runtime }: Context
   return table(items, columns, out);
 }
 
-function callText({ tool, arguments: written }: OpenApproval): string {
-  const { command, others } = shownArguments(tool, written);
-  return [command, others].filter((text) => text !== null).join(' ');
+/** In one line. A line break begins another command, so it is not shown as a space. */
+function callText({ shown: { command, others } }: OpenApproval): string {
+  return [command, others]
+    .filter((text) => text !== null)
+    .join(' ')
+    .replaceAll('\n', '\\u{a}');
 }

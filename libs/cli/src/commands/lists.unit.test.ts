@@ -98,6 +98,20 @@ const lists: Readonly<Record<string, object>> = {
     first_at: AT,
     last_at: AT,
   },
+  '/v1/approvals': {
+    id: `${ID}.1`,
+    session_id: ID,
+    title: LONG,
+    route: ROUTE,
+    agent: 'reviewer',
+    tool: 'mcp__github__merge_pull_request',
+    arguments: '{}',
+    shown: { command: null, others: `{"text":"${LONG}"}` },
+    digest: 'd',
+    approvers: [],
+    asked_at: AT,
+    expires_at: AT,
+  },
   '/v1/jobs': {
     job_id: ID,
     action: 'replay-dead-letters',
@@ -142,6 +156,7 @@ it.each([
   ['deliveries', `${ID}.123`],
   ['dead-letters', '1234567'],
   ['questions', ID],
+  ['approvals', `${ID}.1`],
   ['processes', 'proc_0123456789abcdef01234567'],
   ['routes', ROUTE],
   ['webhooks', 'unknown_route'],
@@ -178,6 +193,15 @@ it('sessions have columns for duration, agent, model and tokens', async () => {
   expect(row).toMatch(/ 3 min ago +3 min +2 of 3, 3 dead +reviewer +main +1234567 +words/);
 });
 
+it('a tool call that waits for an approval looks like no other one', async () => {
+  const command = 'echo hi\nrm -rf ~ \\u{202e}';
+  const shownCall = { command, others: '{"cwd":"x"}' };
+  const items = [{ ...lists['/v1/approvals'], shown: shownCall }];
+  answers = { '/v1/approvals': { items, next_cursor: null } };
+  const [, row = ''] = await shown(['approvals'], 200);
+  expect(row).toMatch(/ echo hi\\u\{a\}rm -rf ~ \\u\{202e\} \{"cwd":"x"\}$/);
+});
+
 it('the reason of a webhook is whole, on lines that fit the terminal', async () => {
   answers = { '/v1/webhooks': { items: [{ ...lists['/v1/webhooks'], detail: `${LONG}: ${LONG}` }] } };
   const lines = await shown(['webhooks'], 80);
@@ -193,6 +217,7 @@ it.each([
   ['jobs', 'there are no jobs\n'],
   ['dead-letters', 'there are no dead letters\n'],
   ['questions', 'there are no open questions\n'],
+  ['approvals', 'there are no open requests\n'],
 ])('%s says if there are none, and not on stdout', async (command, note) => {
   answers = { [`/v1/${command}`]: { items: [], next_cursor: null } };
   expect(await runRecorded([command], { env: server.env })).toEqual({ code: 0, stdout: '', stderr: note });

@@ -7,6 +7,7 @@ import { chatProblems } from './chats.ts';
 import { routePatternProblems } from './patterns.ts';
 import { schemeSecretProblems } from './scheme-secrets.ts';
 import { routeSecretProblems, secretProblems } from './secrets.ts';
+import { toolRuleProblems } from './tool-rules.ts';
 import { unknownName } from './unknown-name.ts';
 
 /**
@@ -36,6 +37,7 @@ export function crossReferenceProblems(
       ...routePatternProblems(`routes.${name}.filters`, route.filters),
     ]),
     ...chatProblems(config),
+    ...toolRuleProblems(config),
     ...secretProblems('secret', config.secret, listenHost),
     ...unknownToolsets(config, 'api_routes.allowed_toolsets', config.api_routes.allowed_toolsets),
   ];

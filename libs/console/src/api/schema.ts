@@ -1024,7 +1024,7 @@ export interface components {
         };
         Approval: {
             agent: string;
-            /** @description who may decide besides the API; empty: whoever has the link */
+            /** @description who may decide besides the API; empty: whoever has the link or may speak in the chat */
             approvers: string[];
             /** @description JSON, exactly as the model wrote it: this is what runs if it is approved */
             arguments: string;
@@ -1491,7 +1491,7 @@ export interface components {
         };
         OpenApproval: {
             agent: string;
-            /** @description who may decide besides this API; empty: whoever has the link */
+            /** @description who may decide besides this API; empty: whoever has the link or may speak in the chat */
             approvers: string[];
             /** @description JSON, exactly as the model wrote it: this is what runs if it is approved */
             arguments: string;

@@ -30,7 +30,7 @@ export const toolsSchema = z.strictObject({
     .array(rule)
     .max(MOST_RULES, `the list is too long. A policy has at most ${MOST_RULES} rules.`)
     .default([]),
-  /** Who may approve besides the admin token. Default: whoever has the link. */
+  /** Who may approve besides the admin token. Default: whoever has the link, or may speak in the chat that is asked. */
   approvers: z
     .array(approver)
     .min(1, 'the list is empty. Name at least one approver, or remove the key.')

@@ -270,7 +270,7 @@ const approvalRequested = z.object({
   digest: z.string(),
   /** The rule that asks. An approval for the session is for this rule and tool. */
   rule: z.object({ tool: z.string(), match: z.string().nullable() }),
-  /** Who may decide besides the admin token. Empty: whoever has the link. */
+  /** Who may decide besides the admin token. Empty: whoever has the link, or may speak in the chat that is asked. */
   approvers: z.array(z.string()),
   expires_at: isoTime,
 });

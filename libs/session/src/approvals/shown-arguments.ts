@@ -20,6 +20,14 @@ export function shownArguments(tool: string, written: string): ShownArguments {
   return { command: null, others: visible(canonicalArguments(written)) };
 }
 
+/** Of each part, in characters: a request in a chat is a message, not a document. */
+export const LONGEST_SHOWN = 2_000;
+
+/** Whether a message in a chat has all that would run. If not, nobody approves it from the message alone. */
+export function isShownWhole({ command, others }: ShownArguments): boolean {
+  return [command, others].every((text) => text === null || text.length <= LONGEST_SHOWN);
+}
+
 /**
  * Characters that are invisible, that look like a space but are not one to a shell, or that change the order of the shown text:
  * control characters, zero-width ones, fillers and selectors without a shape, marks of writing direction. A command that reads

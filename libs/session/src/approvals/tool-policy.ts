@@ -11,6 +11,8 @@ export function ruleFor(policy: readonly ToolRule[], tool: string, written: stri
 
 /** By these characters a command line goes on with another command, reads or writes a file, or uses a value. */
 const SHELL_CHARACTERS = /[;&|<>()`$\n\r]/g;
+/** And by these a shell reads such characters as ordinary ones, or ordinary ones as such. */
+const WITH_QUOTES = /[;&|<>()`$\n\r'"\\#]/g;
 
 /** Whether the rule is about this call. */
 export function matches(rule: ToolRule, tool: string, written: string): boolean {
@@ -20,8 +22,11 @@ export function matches(rule: ToolRule, tool: string, written: string): boolean 
   if (command === null) return matchesPattern(rule.match, canonicalArguments(written));
   if (!matchesPattern(rule.match, command)) return false;
   // `git status *` must not allow `git status ; rm -rf ~`. The written characters of the pattern match themselves, so that
-  // an equal number of them means that no `*` matched one.
-  return rule.do !== 'allow' || count(command) === count(rule.match);
+  // an equal number of them means that no `*` matched one. If the pattern has one, no `*` may match a quote either: the `;`
+  // of `git log --grep '*;*'` is not quoted any more in `git log --grep ''; rm -rf '~'`.
+  if (rule.do !== 'allow') return true;
+  const counted = count(rule.match, SHELL_CHARACTERS) === 0 ? SHELL_CHARACTERS : WITH_QUOTES;
+  return count(command, counted) === count(rule.match, counted);
 }
 
 /** Null: the tool has none. A command that is no text is none, and no tool accepts it. */
@@ -31,8 +36,8 @@ function commandLine(tool: string, written: string): string | null {
   return typeof command === 'string' ? command : null;
 }
 
-function count(text: string): number {
-  return text.match(SHELL_CHARACTERS)?.length ?? 0;
+function count(text: string, characters: RegExp): number {
+  return text.match(characters)?.length ?? 0;
 }
 
 /**

@@ -92,6 +92,22 @@ describe('a policy', () => {
     expect(decided(policy, 'terminal', run('make x && rm y && make test'))).toBe('deny');
   });
 
+  it.each([
+    ["git log --grep '*;*'", "git log --grep 'a;b'", "git log --grep ''; rm -rf '~'"],
+    ['echo "*|*" *', 'echo "a|b" c', 'echo "" | sh "" c'],
+    ['cd *&& make', 'cd x && make', 'cd x \\&& make'],
+    ['audit * | redact', 'audit x | redact', 'audit x # | redact'],
+  ])('that allows %j does not allow quotes that give its characters another meaning', (match, good, bad) => {
+    const policy: ToolRule[] = [{ tool: 'terminal', match, do: 'allow' }];
+    expect(decided(policy, 'terminal', run(good))).toBe('allow');
+    expect(decided(policy, 'terminal', run(bad))).toBeNull();
+  });
+
+  it('that has no such character allows quotes', () => {
+    const policy: ToolRule[] = [{ tool: 'terminal', match: 'git commit *', do: 'allow' }];
+    expect(decided(policy, 'terminal', run(`git commit -m 'it\\'s "done" #4'`))).toBe('allow');
+  });
+
   it('does not take a command that is no text for one', () => {
     const policy: ToolRule[] = [
       { tool: 'terminal', match: 'ls', do: 'allow' },

@@ -1,9 +1,6 @@
 import { codeBlock } from '@angelia/chats';
 import type { EventData } from '@angelia/contracts';
-import { allowedCalls, type ShownArguments, shownArguments } from '@angelia/session';
-
-/** A chat message, not a document. The page behind the link shows everything. */
-const LONGEST_SHOWN = 2_000;
+import { allowedCalls, LONGEST_SHOWN, type ShownArguments, shownArguments } from '@angelia/session';
 
 /** What a person reads who is asked for an approval: the tool, its arguments, who may decide, how, and until when. */
 export function approvalText(
@@ -26,12 +23,6 @@ export function approvalText(
     `Without a decision by ${until.slice(0, 10)} ${until.slice(11, 16)} UTC it is denied.`,
     about.howToDecide,
   ].join('\n\n');
-}
-
-/** Whether the text has everything that would run. If not, nobody should approve it from the text alone. */
-export function isShownWhole({ tool, arguments: written }: EventData<'approval.requested'>): boolean {
-  const { command, others } = shownArguments(tool, written);
-  return [command, others].every((text) => text === null || text.length <= LONGEST_SHOWN);
 }
 
 function blocksOf({ command, others }: ShownArguments): string[] {

@@ -1,8 +1,9 @@
 import { buttonData } from '@angelia/chats';
 import type { EventData, SessionId } from '@angelia/contracts';
 import type { AnswerLinks } from '@angelia/service-kit';
+import { isShownWhole, shownArguments } from '@angelia/session';
 import type { ButtonLimits, MessageButton, OutputMessage } from '../targets/target.ts';
-import { approvalText, isShownWhole } from './approval-text.ts';
+import { approvalText } from './approval-text.ts';
 
 /** What a question says about how to answer it. */
 export interface Answering {
@@ -55,9 +56,7 @@ export function approvalContent(
   if (closing !== undefined) return { type: 'approval', text: approvalText(request, { closing }) };
   const limits = answering.chat?.buttons ?? null;
   const buttons =
-    limits !== null && isShownWhole(request) && mayDecideIn(answering.chat, request)
-      ? approvalButtons(name, limits)
-      : [];
+    limits !== null && mayApproveIn(answering.chat, request) ? approvalButtons(name, limits) : [];
   return {
     type: 'approval',
     text: approvalText(request, {
@@ -137,8 +136,7 @@ function howToDecide(
 ): string {
   if (hasButtons) return 'Decide below. To say why you deny it, reply with `/deny` and the reason.';
   const { approval_id, approvers } = request;
-  const reply =
-    isShownWhole(request) && mayDecideIn(chat, request) ? 'Reply with `/approve` or `/deny`' : null;
+  const reply = mayApproveIn(chat, request) ? 'Reply with `/approve` or `/deny`' : null;
   const byLink = approvers.length === 0 || approvers.includes('link');
   if (links !== null && byLink) {
     const link = links.approvalUrl({ sessionId, output });
@@ -149,12 +147,12 @@ function howToDecide(
   return byLink ? withNote(how, note) : how;
 }
 
-/** Whether anybody in the chat may decide. The person who clicks or replies is checked later. */
-function mayDecideIn(
+/** Whether anybody in the chat may decide and reads the whole call. The person who clicks or replies is checked later. */
+function mayApproveIn(
   chat: AnsweringChat | undefined,
-  { approvers }: EventData<'approval.requested'>,
+  { approvers, tool, arguments: written }: EventData<'approval.requested'>,
 ): boolean {
-  if (chat === undefined) return false;
+  if (chat === undefined || !isShownWhole(shownArguments(tool, written))) return false;
   return approvers.length === 0 || approvers.some((approver) => approver.startsWith(`${chat.platform}:`));
 }
 

@@ -18,7 +18,9 @@ const approval = component(
       'the arguments for a person: characters that hide or reverse text are shown as codes',
     ),
     digest: z.string(),
-    approvers: z.array(z.string()).describe('who may decide besides the API; empty: whoever has the link'),
+    approvers: z
+      .array(z.string())
+      .describe('who may decide besides the API; empty: whoever has the link or may speak in the chat'),
     expires_at: z.iso.datetime(),
   }),
 );

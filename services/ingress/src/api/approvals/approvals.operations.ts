@@ -47,7 +47,9 @@ const openApproval = component(
     rule: z
       .object({ tool: z.string(), match: z.string().nullable() })
       .describe('the rule that asks; an approval for the session is for this rule and tool'),
-    approvers: z.array(z.string()).describe('who may decide besides this API; empty: whoever has the link'),
+    approvers: z
+      .array(z.string())
+      .describe('who may decide besides this API; empty: whoever has the link or may speak in the chat'),
     asked_at: time,
     expires_at: time.describe('without a decision by then the call is not carried out'),
   }),

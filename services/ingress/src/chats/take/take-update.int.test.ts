@@ -143,6 +143,21 @@ describe('a request for approval', () => {
     ]);
   });
 
+  it('is not approved by a reply if its message shows only a part of it, and may be denied', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'in private');
+    const request = await asks(id, 1, JSON.stringify({ command: `true ${'x'.repeat(2_000)}; rm -rf ~` }));
+    await delivered(id, messageKey(place(chat), '70'), request);
+    for (const said of ['/approve', '/approve 1']) {
+      expect(await answerText(await say(chat, said, { replyTo: 70 }))).toContain(
+        'shows only a part of this call',
+      );
+    }
+    expect(await decisionsOf(id)).toEqual([]);
+    expect(await say(chat, '/deny', { replyTo: 70 })).toBe(id);
+    expect(await decisionsOf(id)).toMatchObject([{ decision: 'deny' }]);
+  });
+
   it('after the first is approved by its number in a thread, where nobody replies to one message', async () => {
     const id = await say(GROUP, 'in ten @stand_in_bot', { topic: 10 });
     await delivered(id, threadKey(place(GROUP), '10'));

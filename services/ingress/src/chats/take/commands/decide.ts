@@ -1,6 +1,12 @@
 import { codeBlock } from '@angelia/chats';
 import type { SessionId } from '@angelia/contracts';
-import { decide as decideOn, openApproval, shownArguments } from '@angelia/session';
+import {
+  decide as decideOn,
+  isShownWhole,
+  openApproval,
+  type ShownArguments,
+  shownArguments,
+} from '@angelia/session';
 import type { Loaded } from '@angelia/sessions';
 import { approvalIn, sentenceFor } from '../../../answers/approval.ts';
 import { reasonOf } from '../../../api/approvals/approvals.controller.ts';
@@ -99,22 +105,18 @@ async function sessionToApprove(
       ? NOTHING_WAITS
       : sentenceFor(approval.status, approval.decided);
   }
-  if (open === null) return NOTHING_WAITS;
+  const asked = approvalIn(session, ({ approval_id }) => approval_id === open?.id);
+  if (open === null || asked === null) return NOTHING_WAITS;
+  const shown = shownArguments(asked.request.tool, asked.request.arguments);
+  if (!isShownWhole(shown)) return notShownWhole(open.id);
   const ofSession = session.state.approvals ?? 1;
   if (number === '' ? read !== null || ofSession === 1 : number === `${ofSession}`) return session;
-  return whichOne(session, ofSession);
+  return whichOne(open.tool, shown, ofSession);
 }
 
 /** Shows the open request with its number, so that the person approves what they have read. */
-function whichOne(session: Loaded, ofSession: number): string {
-  const open = openApproval(session.state);
-  const approval = approvalIn(session, ({ approval_id }) => approval_id === open?.id);
-  if (approval === null) return NOTHING_WAITS;
-  const { tool, arguments: written } = approval.request;
-  const { command, others } = shownArguments(tool, written);
+function whichOne(tool: string, { command, others }: ShownArguments, ofSession: number): string {
   const shown = [command, others].filter((text) => text !== null).join('\n');
-  if (shown.length > LONGEST_SHOWN)
-    return 'Which one? Reply to the request with /approve, or use its buttons.';
   return [
     `This request for \`${tool}\` waits:`,
     codeBlock(shown),
@@ -122,5 +124,6 @@ function whichOne(session: Loaded, ofSession: number): string {
   ].join('\n\n');
 }
 
-/** Shows as much of the arguments as the request itself does. Longer arguments cannot be approved from a text alone. */
-const LONGEST_SHOWN = 2_000;
+function notShownWhole(id: string): string {
+  return `Not approved: the message shows only a part of this call. Read all of it before you decide: by the link of the request if it has one, in the console, or with \`angelia approvals --json\` and \`angelia approve ${id}\`.`;
+}
