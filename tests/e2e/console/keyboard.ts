@@ -1,7 +1,9 @@
 import {
+  callTools,
   eventually,
   type ModelServer,
   type Sink,
+  say,
   startModelServer,
   startSink,
   TEST_SINK_SECRET,
@@ -64,6 +66,10 @@ export function keyboard(): void {
           .waitFor();
         await dialog.getByText(`${COUNT} done, 0 refused, of ${COUNT}`).waitFor();
         await dialog.getByRole('heading', { name: `Cancel ${COUNT} sessions` }).waitFor();
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+        for (const key of ['k', 'x', 'k', 'x', 'r']) await page.keyboard.press(key);
+        await page.getByRole('dialog', { name: 'Retry 2 sessions' }).waitFor();
       });
     });
 
@@ -81,6 +87,30 @@ export function keyboard(): void {
         await page.keyboard.type('session.ended');
         await page.getByText(/^1 of \d+ events$/).waitFor();
       });
+    });
+  });
+
+  it('an address shows the step that it names, and Escape leads from its details back to it', async () => {
+    // So many steps that the last is out of sight.
+    const calls = Array.from({ length: 16 }, () => ({ name: 'no_such_tool', args: {} }));
+    model.next(callTools(...calls), say('done'));
+    const { sessionId } = await stack.post({ route: 'slow', body: { text: 'many steps' } });
+    await stack.waitForEnd(sessionId, { settled: true });
+    await signedIn(async (page) => {
+      await page.goto(`${stack.baseUrl}/console/sessions/${sessionId}`);
+      await page.getByRole('row').first().waitFor();
+      await page.keyboard.press('j');
+      await focused(page, '.waterfall-row');
+      await page.keyboard.press('End');
+      await page.waitForURL(/step=attempt-/);
+      await page.reload();
+      await page.getByRole('row', { selected: true }).waitFor();
+      await eventually(
+        async () => Number(await page.evaluate(`document.querySelector('.waterfall-scroll').scrollTop`)) > 0,
+      );
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Close the details' }).waitFor({ state: 'detached' });
+      await focused(page, '[id^="step-attempt-"]');
     });
   });
 
@@ -110,11 +140,15 @@ export function keyboard(): void {
       });
     });
 
-    it('stays open when text in it is marked to beyond its edge, and closes by a click beside it', async () => {
+    it('begins in its field, gives the focus back, stays open when text in it is marked to beyond its edge, and closes by a click beside it', async () => {
       const { sessionId } = await stack.post({ body: { text: 'for the dialog' } });
       await stack.waitForEnd(sessionId, { settled: true });
       await signedIn(async (page) => {
         await page.goto(`${stack.baseUrl}/console/sessions/${sessionId}`);
+        await page.getByRole('button', { name: 'Message' }).press('Enter');
+        await focused(page, 'dialog textarea');
+        await page.keyboard.press('Escape');
+        await focused(page, 'button:text("Message")');
         await page.getByRole('button', { name: 'Message' }).click();
         const field = page.getByRole('dialog').getByLabel('Message');
         await field.fill('A long message');

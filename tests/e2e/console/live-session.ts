@@ -54,12 +54,12 @@ export function liveSession(): void {
 
         thought.resolve();
         const output = main.getByRole('article').filter({ hasText: 'The rain has stopped.' });
-        await output.getByText('pending', { exact: true }).waitFor();
+        await output.getByText('Pending', { exact: true }).waitFor();
         await main.getByText('Succeeded', { exact: true }).waitFor();
         expect(await output.locator('strong').textContent()).toBe('rain');
 
         taken.resolve();
-        await output.getByText('delivered', { exact: true }).waitFor();
+        await output.getByText('Delivered', { exact: true }).waitFor();
         expect(await page.evaluate('window.sameDocument')).toBe(true);
 
         // The same steps for those who cannot see the bars.

@@ -1,20 +1,11 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import { ApiError, UNREACHABLE } from './api-error.ts';
 import type { components, paths } from './schema.ts';
-import { currentSession, sessionIsOver } from './session.ts';
+import { sendWithToken, sessionIsOver } from './session.ts';
 
 export type Schema = components['schemas'];
 
-const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
-
-/** The cookie says who it is. A change also needs the token that only our own page knows. */
-const withCsrfToken: Middleware = {
-  onRequest({ request }) {
-    const session = currentSession();
-    if (session !== null && !CHANGES_NOTHING.has(request.method))
-      request.headers.set('X-Angelia-CSRF', session.csrf_token);
-    return request;
-  },
+const noticeSignOut: Middleware = {
   onResponse({ response }) {
     if (response.status === 401) sessionIsOver();
     return undefined;
@@ -22,8 +13,11 @@ const withCsrfToken: Middleware = {
 };
 
 /** Every call of `/v1`, by its path in the OpenAPI document. */
-export const api = createClient<paths>({ baseUrl: globalThis.location?.origin ?? '' });
-api.use(withCsrfToken);
+export const api = createClient<paths>({
+  baseUrl: globalThis.location?.origin ?? '',
+  fetch: (request) => sendWithToken(request),
+});
+api.use(noticeSignOut);
 
 interface Answered<T> {
   readonly data?: T;

@@ -25,6 +25,15 @@ function setSession(next: ConsoleSession | null): void {
   if (changed) for (const listener of listeners) listener();
 }
 
+/**
+ * Asks again who is signed in: another tab may have signed in.
+ * @throws ApiError if the gateway cannot be reached
+ */
+export function findSessionAgain(): Promise<ConsoleSession | null> {
+  asked = session !== null;
+  return findSession();
+}
+
 /** A call got 401: the session was revoked, or its twelve hours are over. */
 export function sessionIsOver(): void {
   setSession(null);
@@ -59,17 +68,46 @@ export async function signOut(): Promise<void> {
 }
 
 function request(method: string, body?: unknown): Promise<Response> {
-  return fetch('/console/session', {
-    method,
-    headers: {
-      Accept: 'application/json',
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...(session === null ? {} : { 'X-Angelia-CSRF': session.csrf_token }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch(() => {
+  return sendWithToken(
+    new Request(new URL('/console/session', location.href), {
+      method,
+      headers: {
+        Accept: 'application/json',
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }),
+  ).catch(() => {
     throw new ApiError(0, UNREACHABLE);
   });
+}
+
+const CHANGES_NOTHING = new Set(['GET', 'HEAD']);
+
+/**
+ * Sends a request to the gateway. The cookie says who it is; a change also needs the token that only our own page knows. If
+ * another tab has signed in again, the cookie is that of the new session: then this tab asks for its token, and sends the
+ * request once more. What is refused for its token has changed nothing.
+ */
+export async function sendWithToken(request: Request, send: typeof fetch = fetch): Promise<Response> {
+  if (CHANGES_NOTHING.has(request.method)) return send(request);
+  const again = request.clone();
+  if (session !== null) request.headers.set(TOKEN_HEADER, session.csrf_token);
+  const answer = await send(request);
+  if (answer.status !== 403 || !(await isRefusedForToken(answer.clone()))) return answer;
+  const found = await send(new Request(new URL('/console/session', request.url)));
+  if (!found.ok) return answer;
+  const own = (await found.json()) as ConsoleSession;
+  setSession(own);
+  again.headers.set(TOKEN_HEADER, own.csrf_token);
+  return send(again);
+}
+
+const TOKEN_HEADER = 'X-Angelia-CSRF';
+
+async function isRefusedForToken(answer: Response): Promise<boolean> {
+  const body = (await answer.json().catch(() => null)) as { readonly code?: unknown } | null;
+  return body?.code === 'csrf';
 }
 
 async function refusalOf(response: Response): Promise<ApiError> {

@@ -6,7 +6,7 @@ const KEYS: readonly (readonly [keys: readonly string[], does: string])[] = [
   [['j', 'k'], 'next and previous row'],
   [['Enter'], 'open the row'],
   [['x'], 'select the row'],
-  [['r'], 'retry: resume a session, or send a delivery again'],
+  [['r'], 'retry the row, or all that are selected: resume a session, send a delivery again'],
   [['Ctrl', 'K'], 'command palette'],
   [['?'], 'this help'],
   [['Esc'], 'close a dialog, clear a selection'],

@@ -77,6 +77,7 @@ export default function LineChart({ label, times, series, format }: LineChartPro
           {
             ...axis,
             font: '11px system-ui',
+            size: 28,
             values: (_chart, ticks) => ticks.map((tick) => clockTime(tick * 1_000, zone).slice(0, 5)),
           },
           {
@@ -90,7 +91,7 @@ export default function LineChart({ label, times, series, format }: LineChartPro
           {
             label: 'Time',
             value: (_chart: uPlot, at: number | null) =>
-              at === null ? '–' : clockTime(at * 1_000, zone).slice(0, 5),
+              at === null ? '' : clockTime(at * 1_000, zone).slice(0, 5),
           },
           ...series.map((one) => ({
             label: one.label,
@@ -104,7 +105,7 @@ export default function LineChart({ label, times, series, format }: LineChartPro
               filter: (self: uPlot, index: number) => lonePoints([...(self.data[index] ?? [])]),
             },
             ...(one.dashed === true ? { dash: [4, 4] } : {}),
-            value: (_chart: uPlot, value: number | null) => (value === null ? '–' : format(value)),
+            value: (_chart: uPlot, value: number | null) => (value === null ? '' : format(value)),
           })),
         ],
       },

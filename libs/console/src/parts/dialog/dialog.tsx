@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { Icon } from '../controls/icon.tsx';
 
 interface Props {
@@ -21,9 +21,14 @@ export function Dialog(props: Props) {
   /** Selecting text beyond the edge also ends as a click on the dialog. Such a click begins inside. */
   const pressedBeside = useRef(false);
   const heading = useId();
-  useEffect(() => {
+  // A layout effect: the browser gives the focus back only if the dialog is closed before it is taken out of the page.
+  useLayoutEffect(() => {
     const shown = dialog.current;
-    if (shown !== null && !shown.open) shown.showModal();
+    if (shown !== null && !shown.open) {
+      shown.showModal();
+      // Not on "Close", which is first, if there is something to fill in.
+      shown.querySelector<HTMLElement>(':is(input, textarea, select):enabled')?.focus();
+    }
     return () => shown?.close();
   }, []);
   return (

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { readOutput } from '../../api/calls/process-calls.ts';
 import { CopyButton } from '../../parts/controls/copy-button.tsx';
 import { Failed } from '../../parts/feedback/states.tsx';
-import { visibleText } from '../../parts/text/visible-text.ts';
+import { visibleText, withoutColours } from '../../parts/text/visible-text.ts';
 import { EMPTY_OUTPUT, type OutputBuffer, withPart } from './output-buffer.ts';
 import './processes.css';
 
@@ -73,7 +73,9 @@ export function LiveOutput({ id, running }: { readonly id: string; readonly runn
         }}
       >
         <pre dir="auto" className="untrusted">
-          {buffer.text === '' && error === null ? 'Nothing was printed yet.' : visibleText(buffer.text)}
+          {buffer.text === '' && error === null
+            ? 'Nothing was printed yet.'
+            : visibleText(withoutColours(buffer.text))}
         </pre>
       </section>
     </section>

@@ -45,6 +45,7 @@ export function SessionsView() {
     setSelected(NONE);
     setAct(null);
   }
+  const someSelected = selected === 'all' || selected.size > 0;
   const change = (next: ListSearch) => {
     void navigate({ to: '/sessions', search: next, replace: true });
   };
@@ -57,7 +58,7 @@ export function SessionsView() {
   }, []);
   useHotkeys({
     '/': () => searchField.current?.focus(),
-    escape: () => (selected === 'all' || selected.size > 0 ? setSelected(NONE) : false),
+    escape: () => (someSelected ? setSelected(NONE) : false),
   });
   const toTop = () => {
     if (behind) void loader.reload();
@@ -103,11 +104,11 @@ export function SessionsView() {
             onVisible={onVisible}
             selected={selected}
             onSelect={toggle}
-            onRetry={(row) => setAct({ action: 'resume', row })}
+            onRetry={(row) => setAct(someSelected ? { action: 'resume' } : { action: 'resume', row })}
           />
         )}
       </div>
-      {(selected === 'all' || selected.size > 0) && (
+      {someSelected && (
         <section className="bulk-bar" aria-label="Selection">
           <span role="status">
             {selected === 'all'

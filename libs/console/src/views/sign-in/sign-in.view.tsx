@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { messageOf } from '../../api/api-error.ts';
-import { signIn } from '../../api/session.ts';
+import { currentSession, findSession, findSessionAgain, onSessionChange, signIn } from '../../api/session.ts';
 import { usePageTitle } from '../../app/shell/page-title.ts';
 import { Button } from '../../parts/controls/button.tsx';
 import { Command, Loading } from '../../parts/feedback/states.tsx';
@@ -25,17 +25,30 @@ export function SignInView() {
     setError(null);
     try {
       await signIn(proof);
-      await navigate({ href: returnPath(next), replace: true });
     } catch (refused) {
       setError(messageOf(refused));
       setBusy(false);
+      // Whoever opens a link a second time may be signed in by the first.
+      if ('code' in proof) look(findSession);
     }
   };
 
+  const goOn = useEffectEvent(() => {
+    if (currentSession() !== null) void navigate({ href: returnPath(next), replace: true });
+  });
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page is opened.
   useEffect(() => {
+    const stop = onSessionChange(() => goOn());
     const code = takeCode();
-    if (code !== null) void enter({ code });
+    if (code === null) look(findSession);
+    else void enter({ code });
+    // Somebody may have signed in by another tab.
+    const seen = () => document.visibilityState === 'visible' && look(findSessionAgain);
+    document.addEventListener('visibilitychange', seen);
+    return () => {
+      stop();
+      document.removeEventListener('visibilitychange', seen);
+    };
   }, []);
 
   const submit = (event: FormEvent) => {
@@ -85,6 +98,9 @@ export function SignInView() {
     </main>
   );
 }
+
+/** Nobody asked for it, so a failure is not shown: signing in shows the same. */
+const look = (find: typeof findSession): void => void find().catch(() => null);
 
 function codeInAddress(): string | null {
   const code = location.hash.slice(1);

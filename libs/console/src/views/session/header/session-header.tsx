@@ -114,7 +114,11 @@ function Reason({ session }: { readonly session: Session }) {
       )}
       {deliveries.dead > 0 && (
         <p className="reason" role="note">
-          {deliveries.dead} {deliveries.dead === 1 ? 'delivery is' : 'deliveries are'} dead: see Outputs.
+          {deliveries.dead} {deliveries.dead === 1 ? 'delivery is' : 'deliveries are'} dead: see{' '}
+          <Link to="." search={{ tab: 'deliveries' }} replace>
+            Outputs
+          </Link>
+          .
         </p>
       )}
     </>

@@ -4,12 +4,13 @@ import { retryDelivery, type Session } from '../../../api/calls/session-calls.ts
 import type { Schema } from '../../../api/client.ts';
 import { useRowKeys } from '../../../app/keyboard/use-row-keys.ts';
 import { Button } from '../../../parts/controls/button.tsx';
-import { Badge, type Tone } from '../../../parts/feedback/badge.tsx';
+import { Badge } from '../../../parts/feedback/badge.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { tell, tellFailure } from '../../../parts/feedback/toasts.tsx';
 import { Markdown } from '../../../parts/markdown/markdown.tsx';
 import { LongText, Untrusted } from '../../../parts/text/text.tsx';
 import { Time } from '../../../parts/time/time.tsx';
+import { DELIVERY_STATES } from '../../deliveries/delivery-state.ts';
 import { EventData, type SessionEvent } from '../session-event.ts';
 import { sessionKey, useDeliveries, useEvents } from '../use-session.ts';
 
@@ -18,13 +19,6 @@ const KINDS: Readonly<Record<string, string>> = {
   'clarification.requested': 'Question',
   'approval.requested': 'Request for approval',
   'session.final-response': 'Answer',
-};
-
-const TONES: Readonly<Record<Schema['Delivery']['status'], Tone>> = {
-  pending: 'wait',
-  delivered: 'ok',
-  dead: 'bad',
-  dropped: 'calm',
 };
 
 /** What the session said, and what became of each delivery. */
@@ -74,7 +68,9 @@ function Output(props: {
           <span className="muted">not delivered</span>
         ) : (
           <>
-            <Badge tone={TONES[delivery.status]}>{delivery.status}</Badge>
+            <Badge tone={DELIVERY_STATES[delivery.status].tone}>
+              {DELIVERY_STATES[delivery.status].name}
+            </Badge>
             <span className="tag">{delivery.target}</span>
             {delivery.via === 'fallback_target' && <span className="tag">fallback</span>}
             {delivery.possible_duplicate && <span className="tag">possible duplicate</span>}

@@ -25,20 +25,29 @@ export function ProcessesTab({ session }: { readonly session: Session }) {
         events stay.
       </Empty>
     );
+  // The output of each is asked for every second, and a session may have sixteen.
+  const running = session.processes.filter(({ status }) => status === 'running');
+  const onlyRunning = running.length === 1 ? running[0]?.id : undefined;
   return (
     <ul ref={list} className="outputs">
       {session.processes.map((process) => (
         <li key={process.id} className="panel" data-row={process.id} data-row-focus tabIndex={-1}>
-          <OneProcess process={process} sessionId={session.id} />
+          <OneProcess process={process} sessionId={session.id} open={process.id === onlyRunning} />
         </li>
       ))}
     </ul>
   );
 }
 
-function OneProcess({ process, sessionId }: { readonly process: Process; readonly sessionId: string }) {
+function OneProcess(props: {
+  readonly process: Process;
+  readonly sessionId: string;
+  /** With its output. */
+  readonly open: boolean;
+}) {
+  const { process, sessionId, open } = props;
   const running = process.status === 'running';
-  const [shown, setShown] = useState(running);
+  const [shown, setShown] = useState(open);
   const [killing, setKilling] = useState(false);
   const { tone, text } = processState(process);
   return (

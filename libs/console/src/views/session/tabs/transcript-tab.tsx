@@ -10,7 +10,8 @@ import { JsonView } from '../../../parts/json/json-view.tsx';
 import { parsedJson } from '../../../parts/json/parsed-json.ts';
 import { Markdown } from '../../../parts/markdown/markdown.tsx';
 import { LongText, Untrusted } from '../../../parts/text/text.tsx';
-import { beginning, visibleText } from '../../../parts/text/visible-text.ts';
+import { visibleText } from '../../../parts/text/visible-text.ts';
+import { callText } from '../call-text.ts';
 import { useEvents, useTranscript } from '../use-session.ts';
 import { type ApprovalState, approvalStates } from './approval-states.ts';
 
@@ -114,9 +115,7 @@ function ToolCall(props: {
       summary={
         <>
           <code>{visibleText(call.name)}</code>{' '}
-          <bdi className="muted cut">
-            {visibleText(beginning(call.arguments.replaceAll(/\s+/g, ' '), 120))}
-          </bdi>
+          <bdi className="muted cut">{visibleText(callText(call.arguments))}</bdi>
           {approval !== undefined && (
             <Badge tone={approval.tone}>
               <Untrusted text={approval.text} />

@@ -1,5 +1,6 @@
 import type { Tone } from '../../../parts/feedback/badge.tsx';
 import { countText } from '../../../parts/text/visible-text.ts';
+import { callText, firstLine } from '../call-text.ts';
 import { EventData, type SessionEvent, timeOf } from '../session-event.ts';
 import type { Step, StepKind } from './step.ts';
 
@@ -218,7 +219,7 @@ class Folding {
   }
 
   #startTool(event: SessionEvent, data: EventData, at: number): void {
-    const tool = draft('tool', data.text('tool') ?? 'tool', firstLine(data.text('arguments')), at, [
+    const tool = draft('tool', data.text('tool') ?? 'tool', callText(data.text('arguments')), at, [
       event.version,
     ]);
     this.#tools.set(data.text('call_id') ?? '', tool);
@@ -226,7 +227,10 @@ class Folding {
   }
 
   #finishTool(event: SessionEvent, data: EventData, at: number): void {
-    const tool = this.#tools.get(data.text('call_id') ?? '');
+    // A call that is refused, or of a tool that there is not, never starts.
+    const call = data.text('call_id');
+    if (call !== null && !this.#tools.has(call)) this.#startTool(event, data, at);
+    const tool = this.#tools.get(call ?? '');
     const outcome = data.text('outcome') ?? 'ok';
     const tone = outcome === 'ok' ? 'ok' : outcome === 'unknown' ? 'wait' : 'bad';
     if (tool !== undefined) end(tool, at, tone, outcome === 'unknown' ? 'outcome unknown' : outcome, event);
@@ -364,10 +368,6 @@ function usageText(data: EventData): string {
 }
 
 const approvalNote = (data: EventData): string =>
-  `${data.text('tool') ?? 'tool'} ${firstLine(data.text('arguments'))}`;
+  `${data.text('tool') ?? 'tool'} ${callText(data.text('arguments'))}`;
 
 const reasonOf = (data: EventData): string => firstLine(data.text('reason'));
-
-function firstLine(text: string | null): string {
-  return (text ?? '').trimStart().split('\n', 1)[0]?.slice(0, 200) ?? '';
-}

@@ -39,6 +39,17 @@ const answer = ['session.final-response', { outcome: 'succeeded', text: 'done', 
 const ended = ['session.ended', { outcome: 'succeeded' }] as const;
 
 describe('the waterfall', () => {
+  it('has a call that was refused before it started', () => {
+    expect(waterfall(...accepted, run(1), model, result('a', 'error'), model)).toEqual([
+      'Queue: done 1-2',
+      'Run 1: under way 2-…',
+      '  main: done 2-3',
+      '  terminal: error 4-4',
+      '  main: done 4-5',
+      '  Model call: under way 5-…',
+    ]);
+  });
+
   it('has the queue, the run with its model calls and tools, and the delivery with its attempt', () => {
     expect(
       waterfall(
@@ -88,7 +99,7 @@ describe('the waterfall', () => {
       'Run 2: under way 6-…',
       '  Model call: under way 6-…',
     ]);
-    expect(steps[3]?.note).toBe('terminal {"command":"rm x"}');
+    expect(steps[3]?.note).toBe('terminal rm x');
     expect(steps[5]?.note).toBe('approved by telegram:1');
     expect(waterfall(...accepted, run(1), model, asked, decided('deny'))[3]).toBe(
       'Waits for an approval: denied 4-5',

@@ -6,7 +6,7 @@ import { JsonView } from '../../../parts/json/json-view.tsx';
 import { parsedJson } from '../../../parts/json/parsed-json.ts';
 import { Markdown } from '../../../parts/markdown/markdown.tsx';
 import { LongText } from '../../../parts/text/text.tsx';
-import { countText, visibleText } from '../../../parts/text/visible-text.ts';
+import { countText, visibleText, withoutColours } from '../../../parts/text/visible-text.ts';
 import { Time, Took } from '../../../parts/time/time.tsx';
 import { EventData, type SessionEvent } from '../session-event.ts';
 import type { Step } from './step.ts';
@@ -16,7 +16,7 @@ interface Props {
   readonly step: Step;
   readonly events: readonly SessionEvent[];
   readonly onZoom: (zoom: Zoom) => void;
-  readonly onClose: () => void;
+  readonly onClose: () => unknown;
 }
 
 /** Everything about one step: what went in, what came out, when, and the events that say so. */
@@ -132,7 +132,7 @@ function Content({ event }: { readonly event: SessionEvent }): ReactNode {
       return <Part name="Command" text={data.text('command')} />;
     case 'process.exited':
     case 'process.lost':
-      return <Part name="Last output" text={data.text('output_tail')} />;
+      return <Part name="Last output" text={withoutColours(data.text('output_tail') ?? '')} />;
     case 'delivery.failed':
     case 'delivery.dead':
     case 'delivery.dropped':

@@ -1,13 +1,14 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import type { Session } from '../../../api/calls/session-calls.ts';
+import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { Button } from '../../../parts/controls/button.tsx';
 import { Empty, Failed, Loading } from '../../../parts/feedback/states.tsx';
 import { useEvents } from '../use-session.ts';
 import { buildWaterfall } from './build-waterfall.ts';
 import { StepDetail } from './step-detail.tsx';
 import type { Zoom } from './time-scale.ts';
-import { Waterfall } from './waterfall.tsx';
+import { focusStep, Waterfall } from './waterfall.tsx';
 import { WaterfallTable } from './waterfall-table.tsx';
 
 /** The waterfall, live, beside the details of the selected step. */
@@ -18,6 +19,14 @@ export function Timeline({ session }: { readonly session: Session }) {
   const [asTable, setAsTable] = useState(false);
   const [zoom, setZoom] = useState<Zoom | null>(null);
   const steps = useMemo(() => buildWaterfall(events ?? []), [events]);
+  const selected = steps.find(({ id }) => id === selectedId) ?? null;
+  const close = () => {
+    if (selected === null) return false;
+    void navigate({ to: '.', search: {}, replace: true, resetScroll: false });
+    focusStep(selected.id);
+    return true;
+  };
+  useHotkeys({ escape: close });
   if (events === undefined)
     return error === null ? (
       <Loading what="the events" />
@@ -25,7 +34,6 @@ export function Timeline({ session }: { readonly session: Session }) {
       <Failed error={error} retry={() => void refetch()} />
     );
   if (steps.length === 0) return <Empty title="Nothing happened yet" />;
-  const selected = steps.find(({ id }) => id === selectedId) ?? null;
   const select = (id: string) =>
     void navigate({ to: '.', search: { step: id }, replace: true, resetScroll: false });
   return (
@@ -50,14 +58,7 @@ export function Timeline({ session }: { readonly session: Session }) {
           <Waterfall steps={steps} zoom={zoom} selected={selected?.id ?? null} onSelect={select} />
         )}
       </section>
-      {selected !== null && (
-        <StepDetail
-          step={selected}
-          events={events}
-          onZoom={setZoom}
-          onClose={() => void navigate({ to: '.', search: {}, replace: true, resetScroll: false })}
-        />
-      )}
+      {selected !== null && <StepDetail step={selected} events={events} onZoom={setZoom} onClose={close} />}
     </div>
   );
 }

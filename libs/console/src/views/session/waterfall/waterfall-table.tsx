@@ -30,7 +30,12 @@ export function WaterfallTable(props: {
           {steps.slice(0, most).map((step) => (
             <tr key={step.id}>
               <th scope="row" className={step.depth > 0 ? 'table-part' : ''}>
-                <button type="button" className="link-button" onClick={() => onSelect(step.id)}>
+                <button
+                  id={`step-${step.id}`}
+                  type="button"
+                  className="link-button"
+                  onClick={() => onSelect(step.id)}
+                >
                   <bdi>{visibleText(step.label)}</bdi>
                 </button>
               </th>

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useCallback, useMemo, useRef } from 'react';
+import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef } from 'react';
 import { useHotkeys } from '../../../app/keyboard/use-hotkeys.ts';
 import { usePreferences } from '../../../app/preferences/preferences.ts';
 import { Dot } from '../../../parts/feedback/badge.tsx';
@@ -36,12 +36,17 @@ export function Waterfall({ steps: all, zoom, selected, onSelect }: Props) {
     getItemKey: keyOf,
   });
   const current = steps.findIndex(({ id }) => id === selected);
+  // An address may name a step that is far down.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page is opened.
+  useEffect(() => {
+    if (current !== -1) rows.scrollToIndex(current, { align: 'center' });
+  }, []);
   const go = (to: number) => {
     const next = steps[Math.min(Math.max(to, 0), steps.length - 1)];
     if (next === undefined) return;
     rows.scrollToIndex(steps.indexOf(next));
     onSelect(next.id);
-    requestAnimationFrame(() => document.getElementById(`step-${next.id}`)?.focus());
+    requestAnimationFrame(() => focusStep(next.id));
   };
   useHotkeys({ j: () => go(current + 1), k: () => go(current - 1) });
   const onKeyDown = (event: KeyboardEvent) => {
@@ -87,6 +92,10 @@ export function Waterfall({ steps: all, zoom, selected, onSelect }: Props) {
       </div>
     </div>
   );
+}
+
+export function focusStep(id: string): void {
+  document.getElementById(`step-${id}`)?.focus();
 }
 
 interface RowProps {
@@ -172,7 +181,7 @@ function Axis({ scale }: { readonly scale: TimeScale }) {
       <div className="axis-track">
         {TICKS.map((share) => (
           <span key={share} className="tick" style={{ left: `${share * 100}%` }}>
-            {share === 0 ? clockTime(scale.from, zone) : `+${duration(at(share) - scale.from, 1)}`}
+            {share === 0 ? clockTime(scale.from, zone) : `+${duration(at(share) - scale.from)}`}
           </span>
         ))}
         {scale.gaps.map((gap) => (
