@@ -1,6 +1,7 @@
 // Node's own global object as the environment of a test (see runtime.mjs). After a file it restores what the file or Jest
 // changed: the console, `process.exit`, the environment variables, the clock.
 
+import { ChildProcess } from 'node:child_process';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 import { cpuSeconds, keepCpuOfFile } from './cpu.mjs';
@@ -13,6 +14,8 @@ process.env.ANGELIA_LOCAL_PORTS = `${firstPort}-${firstPort + PORTS_OF_A_WORKER 
 /** The run was killed: nobody reads the results, and a test that waits would wait for minutes, without its Postgres. */
 const endWithRun = () => {
   process.emit('exit', 1); // what a test started ends too (nats-server.ts); `process.exit` is Jest's here
+  // Programs that wait for their Postgres would wait for ever.
+  for (const handle of process._getActiveHandles()) if (handle instanceof ChildProcess) handle.kill();
   process.reallyExit(1);
 };
 

@@ -15,8 +15,8 @@ const GATE_TIERS = ['unit', 'int', 'e2e'];
 const commands: Record<string, (args: string[]) => Promise<number>> = {
   start: async () => (await built()) || becomeLauncher(),
   dev: (args) => runDev(args),
-  test: async (args) => (await checked()) || runTests(args, GATE_TIERS),
-  verify: async (args) => (await checked()) || runTests(args, GATE_TIERS),
+  test: (args) => runGate(args),
+  verify: (args) => runGate(args),
   // Unit tests need no build.
   'test:unit': async (args) => runTests(args, ['unit']),
   'test:watch': async (args) => (await built()) || runTests(['--watch', ...args], GATE_TIERS),
@@ -68,10 +68,23 @@ async function built(): Promise<number> {
   }
 }
 
-/** Reports all problems in one run: format, lint, types and the build. */
-async function checked(): Promise<number> {
+/**
+ * The tests need the build and no more, so they begin while format, lint and types are still being checked: while a run starts
+ * its servers, a core is idle. A problem that the checks find ends the tests, so that it is what one sees last.
+ */
+async function runGate(args: string[]): Promise<number> {
   console.error('angelia: checking format, lint and types');
-  return all(built(), biome(['check', '--error-on-warnings']), markdown(), checkTypes());
+  const stop = new AbortController();
+  const checking = all(biome(['check', '--error-on-warnings']), markdown(), checkTypes());
+  const failing = checking.then((code) => code !== 0 && stop.abort());
+  const testing = built().then(
+    (code) => code || (stop.signal.aborted ? 0 : runTests(args, GATE_TIERS, stop.signal)),
+  );
+  await failing;
+  const tested = await testing;
+  if (!stop.signal.aborted) return tested;
+  console.error('angelia: the checks found problems (above), so the tests were stopped');
+  return checking;
 }
 
 /** Waits for all of them, so that one run shows every problem. */
@@ -80,15 +93,14 @@ async function all(...checks: Promise<number>[]): Promise<number> {
   return codes.find((code) => code !== 0) ?? 0;
 }
 
-async function runTests(args: string[], tiers: string[]): Promise<number> {
+async function runTests(args: string[], tiers: string[], stop?: AbortSignal): Promise<number> {
   const jest = join(repositoryRoot, 'node_modules/jest/bin/jest.js');
   const directory = testDirectory();
   if (directory !== undefined) process.env.TMPDIR = directory;
-  const code = await run([
-    jest,
-    ...args,
-    ...(args.includes('--selectProjects') ? [] : ['--selectProjects', ...tiers]),
-  ]);
+  const code = await run(
+    [jest, ...args, ...(args.includes('--selectProjects') ? [] : ['--selectProjects', ...tiers])],
+    stop,
+  );
   await sweepTestServices();
   return code;
 }
@@ -126,11 +138,12 @@ function runSource(script: string, args: string[]): Promise<number> {
  * Runs in the foreground and in our process group. Ctrl-C reaches it directly, and once more from us; a signal to us alone, as
  * from the time-out of a CI, only from us.
  */
-function run(args: string[]): Promise<number> {
+function run(args: string[], stop?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: 'inherit' });
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => child.kill(signal));
+    stop?.addEventListener('abort', () => child.kill('SIGTERM'));
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(signal ? 1 : (code ?? 1)));
   });

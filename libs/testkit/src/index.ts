@@ -1,4 +1,4 @@
-export { createTestDatabase, type TestDatabase } from '@angelia/event-log/testing';
+export { createTestDatabase, PATIENT, type TestDatabase } from '@angelia/event-log/testing';
 export {
   callTool,
   callTools,

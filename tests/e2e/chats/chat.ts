@@ -58,7 +58,7 @@ interface Listed {
   readonly status: string;
 }
 
-/** The sessions of a conversation by their title, the newest first. */
+/** The sessions of a conversation by their title, the newest first; a moment behind the log. */
 export async function titled(title: string): Promise<Listed[]> {
   const { items } = await stack.adminGet<{ items: Listed[] }>(`/v1/sessions?q=${encodeURIComponent(title)}`);
   return items.filter((session) => session.title === title);
@@ -73,6 +73,10 @@ export const shown = (chat: number, part: string): Promise<string> =>
   eventually(() => telegram.shownIn(String(chat)).find((text) => text.includes(part)), {
     describe: () => `${part} in ${JSON.stringify(telegram.shownIn(String(chat)))}`,
   });
+
+/** What people read besides "Still working": on a busy machine a turn may take so long that this is said as well. */
+export const answersIn = (chat: number): string[] =>
+  telegram.shownIn(String(chat)).filter((text) => !text.startsWith('Still working'));
 
 /** Answers that wait until `open`, for inputs that contain the word. */
 export function holdAnswersTo(word: string): () => void {

@@ -9,7 +9,7 @@ import {
   startMatrix,
   startModelServer,
 } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt } from '../shared-stack.ts';
 
 // The whole way there and back, by Discord's gateway and by a homeserver's sync.
@@ -61,10 +61,6 @@ export function discordAndMatrix(): void {
     };
   });
 
-  beforeAll(async () => {
-    await discord.gateway.ready();
-    await eventually(() => matrix.requests.some(({ query }) => query.has('since')));
-  });
   afterAll(async () => {
     expect([...(discord?.problems ?? []), ...(matrix?.problems ?? [])]).toEqual([]);
     await discord?.stop();
@@ -73,6 +69,12 @@ export function discordAndMatrix(): void {
   });
 
   describe('Discord and Matrix', () => {
+    // Another subject may have killed the replica that led them.
+    beforeEach(async () => {
+      await discord.gateway.ready();
+      await eventually(() => matrix.requests.some(({ query }) => query.has('since')));
+    });
+
     it('a click in Discord answers a question: the message says who chose what, and its buttons are gone', async () => {
       const mentions = [{ id: '1', name: 'angelia', bot: true }];
       discord.write({ channel: CHANNEL, from: ANNA, text: '<@1> I want to travel', mentions });

@@ -44,8 +44,9 @@ export function webhook(): void {
       await shown(chat, 'answer to: while we were down');
       // Our answers got lost, too.
       for (let n = 0; n < 10; n += 1) expect(await telegram.inbox.repeat(update)).toBe(200);
-      const [session, ...more] = await titled('while we were down');
-      expect([await turnsOf(session?.id ?? ''), more]).toEqual([['while we were down'], []]);
+      const { id } = await sessionTitled('while we were down');
+      const [, ...more] = await titled('while we were down');
+      expect([await turnsOf(id), more]).toEqual([['while we were down'], []]);
     });
 
     it('takes each update once, although ingress is killed (-9) between taking and answering them', async () => {

@@ -124,7 +124,7 @@ export function approval(): void {
         await open(page, 'Inbox');
         await cardOf(page, 'Deploy').waitFor();
         await page.keyboard.press('j');
-        expect(await page.locator(':focus').textContent()).toBe('Deploy');
+        await page.locator(':focus').filter({ hasText: 'Deploy' }).waitFor();
         await page.keyboard.press('Tab');
         await page.keyboard.press('Tab');
         await page.keyboard.type('not on a Friday');

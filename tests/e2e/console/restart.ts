@@ -48,9 +48,7 @@ export function restart(): void {
           await open(page, 'Sessions');
           await liveMark(page, /^Live$/).waitFor();
           await page.evaluate('window.sameDocument = true');
-          const killed = stack.kill('ingress');
-          await liveMark(page, 'Reconnecting').waitFor();
-          await stack.restarted('ingress', killed);
+          await stack.restarted('ingress', stack.kill('ingress'));
           await appears(page, 'after a kill');
           await liveMark(page, /^Live$/).waitFor();
           expect(await page.evaluate('window.sameDocument')).toBe(true);

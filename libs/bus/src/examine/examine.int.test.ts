@@ -4,7 +4,7 @@ import { busOn, DURABLE, recordingHandler, TYPE } from '../testing/fixture.ts';
 import { NatsServer } from '../testing/nats-server.ts';
 import { examineBus } from './examine.ts';
 
-const examined = (url: string) => examineBus({ url, timeoutMs: 3_000, replicas: 1 });
+const examined = (url: string) => examineBus({ url, timeoutMs: 60_000, replicas: 1 });
 
 describe('a server with JetStream', () => {
   let server: NatsServer;

@@ -42,7 +42,7 @@ async function examined(
     ...config,
   });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  return chatsFindings(parsed.config, { databaseUrl, calls, timeoutMs: 5_000, now });
+  return chatsFindings(parsed.config, { databaseUrl, calls, timeoutMs: 60_000, now });
 }
 
 const telegram = (name: string, over: object = {}) => ({

@@ -50,7 +50,7 @@ function configFile(config: object, mode = 0o600): string {
 async function examined(config: object, options: Partial<ExamineOptions> = {}): Promise<Finding[]> {
   return examine({
     ingressUrl: 'http://127.0.0.1:1',
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     ...options,
     env: {
       PATH: process.env.PATH,

@@ -4,6 +4,12 @@ import pg from 'pg';
 import { migrate } from '../admin/migrate.ts';
 import { MIGRATOR_ROLE } from '../admin/roles.ts';
 
+/**
+ * For logs in tests that are not about an outage. A busy machine may take longer than the 5 s of production to begin a
+ * connection. What is away is refused at once.
+ */
+export const PATIENT = { connectMs: 60_000 } as const;
+
 export interface TestDatabase {
   readonly url: string;
   /** Runs statements as the superuser, not through the log. */

@@ -3,7 +3,7 @@ import { type EventLog, openEventLog } from '@angelia/event-log';
 import { runProjection } from '@angelia/event-log/leading';
 import { type CreateSession, decide, type SessionCommand, type SessionState } from '@angelia/session';
 import { KeyedSessions, type Loaded, newSessionId, projectViews, Sessions } from '@angelia/sessions';
-import { createTestDatabase, eventually, type TestDatabase } from '@angelia/testkit';
+import { createTestDatabase, eventually, PATIENT, type TestDatabase } from '@angelia/testkit';
 import { WakeUp } from '@angelia/waiting';
 import type { Tools } from '../actions/action.ts';
 
@@ -36,6 +36,7 @@ export async function openWorld(): Promise<World> {
     url: database.url,
     instance: 'world',
     holder: 'world#1',
+    timeouts: PATIENT,
     onCommitted: () => wake.wake(),
   });
   const sessions = new Sessions({ log, instance: 'world' });

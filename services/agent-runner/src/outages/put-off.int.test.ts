@@ -440,8 +440,8 @@ describe('a new config while sessions wait for a model', () => {
 describe('many sessions', () => {
   it('do not hammer a model that is down, and go on in order when it is back, each once', async () => {
     const SESSIONS = 60;
-    // One pause for all: on a slow machine another session may probe, in vain, before the model is back.
-    await given({ schedule_seconds: [0.5], max_seconds: 7_200 }, { agent: { max_concurrency: 8 } });
+    const pauseSeconds = 0.5;
+    await given({ schedule_seconds: [pauseSeconds], max_seconds: 7_200 }, { agent: { max_concurrency: 8 } });
     let down = true;
     let most = 0;
     server.behave(({ input }) => {
@@ -453,13 +453,15 @@ describe('many sessions', () => {
     for (let n = 0; n < SESSIONS; n += 1) ids.push(await world.create(`session ${n}`));
     const waiting = new Set<SessionId>();
     const runner = world.runner('a', { waiting: () => ids.filter((id) => waiting.has(id)) });
+    const startedAt = performance.now();
     for (const id of ids) await runner.checkSession(id);
     for (const id of ids) {
       await becomes(id, has('run.put-off'));
       waiting.add(id);
     }
-    // Those that were under way when it failed, and no more.
-    expect(server.requests.length).toBeLessThan(8 * 3 + 5);
+    // Those that were under way when it failed, and no more. On a slow machine another one probes after each pause, in vain.
+    const pauses = (performance.now() - startedAt) / 1000 / pauseSeconds;
+    expect(server.requests.length).toBeLessThan(8 * 3 + 5 + pauses);
     const calledWhileDown = server.requests.length;
     const notCalled = (await Promise.all(ids.map((id) => world.events(id)))).filter(
       (events) => dataOf(events, 'run.put-off')[0]?.models[0]?.called === false,

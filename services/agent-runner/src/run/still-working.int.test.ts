@@ -63,9 +63,10 @@ describe('"Still working"', () => {
     expect(said.map(({ data }) => (data as EventData<'session.interim-status'>).turn)).toEqual(
       said.map(() => 1),
     );
-    // Three timers would report three times as often.
-    const gaps = said.slice(1).map((event, n) => event.recordedAt - (said[n]?.recordedAt ?? 0));
-    expect(gaps.filter((gap) => gap < 500)).toEqual([]);
+    // Three timers would have reported three times as often by then. On a busy machine one that is late is close to the next.
+    const began = events.find(({ type }) => type === 'run.started')?.recordedAt ?? 0;
+    const tooEarly = said.filter(({ recordedAt }, n) => recordedAt - began < (n + 1) * 950);
+    expect(tooEarly).toEqual([]);
     runner.close();
     runner.interruptAll();
     await runner.idle();

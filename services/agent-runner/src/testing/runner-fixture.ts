@@ -11,7 +11,7 @@ import { type EventLog, type Leases, openEventLog, type Streams } from '@angelia
 import { type CallbackLinks, createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide } from '@angelia/session';
 import { newSessionId, Sessions } from '@angelia/sessions';
-import { createTestDatabase, type TestDatabase } from '@angelia/testkit';
+import { createTestDatabase, PATIENT, type TestDatabase } from '@angelia/testkit';
 import { agentPoster } from '../agents/http/agent-request.ts';
 import type { Model } from '../models/model.ts';
 import { provideModels } from '../models/provide-models.ts';
@@ -82,6 +82,7 @@ export async function runnerFixture(options: FixtureOptions) {
       instance,
       holder: holderId(instance, 'test'),
       logger: silent,
+      timeouts: PATIENT,
       onCommitted: () => {
         for (const ring of listeners) ring();
       },

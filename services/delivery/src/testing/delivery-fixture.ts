@@ -1,7 +1,7 @@
 import { addressVariables, knownTargets, LiveConfig, type LoadedConfig } from '@angelia/config';
 import { type Config, configSchema, type DeliveryTarget, holderId, type SessionId } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
-import { createTestDatabase } from '@angelia/event-log/testing';
+import { createTestDatabase, PATIENT } from '@angelia/event-log/testing';
 import { createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions, systemClock } from '@angelia/sessions';
@@ -90,7 +90,12 @@ export const final = (text: string, generation = 1): SessionCommand => ({
 
 export async function openDeliveryFixture(): Promise<DeliveryFixture> {
   const database = await createTestDatabase();
-  const log = openEventLog({ url: database.url, instance: 'test', holder: 'test#1' });
+  const log = openEventLog({
+    url: database.url,
+    instance: 'test',
+    holder: 'test#1',
+    timeouts: PATIENT,
+  });
   const sessions = new Sessions({ log, instance: 'test' });
   const adapters = await loadAdapters(knownTargets);
   const opened: Targets[] = [];

@@ -3,6 +3,7 @@ import { connectBus } from '@angelia/bus';
 import { LiveConfig, type LoadedConfig, readEnvironment } from '@angelia/config';
 import { holderId, parseConfig, TAIL_PING_SUBJECT } from '@angelia/contracts';
 import { type EventLog, openEventLog } from '@angelia/event-log';
+import { PATIENT } from '@angelia/event-log/testing';
 import {
   announceCommits,
   createLogger,
@@ -81,6 +82,7 @@ export async function startIngress(options: {
     instance: environment.instance,
     holder,
     logger,
+    timeouts: PATIENT,
     onCommitted: announceCommits(bus),
   });
   const health = new Health();

@@ -1,6 +1,7 @@
 import { connectBus } from '@angelia/bus';
 import { holderId, sessionId } from '@angelia/contracts';
 import { openEventLog } from '@angelia/event-log';
+import { PATIENT } from '@angelia/event-log/testing';
 import { announceCommits, createLogger } from '@angelia/service-kit';
 import { decide, type SessionCommand, type SessionState } from '@angelia/session';
 import { type Loaded, Sessions } from '@angelia/sessions';
@@ -37,6 +38,7 @@ export function openWorker(options: { readonly databaseUrl: string; readonly nat
     url: options.databaseUrl,
     instance: 'worker',
     holder: holderId('worker', 'test'),
+    timeouts: PATIENT,
     ...(bus === null ? {} : { onCommitted: announceCommits(bus) }),
   });
   const sessions = new Sessions({ log, instance: 'worker' });

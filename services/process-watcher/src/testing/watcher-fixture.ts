@@ -21,7 +21,7 @@ import {
 import { createLogger } from '@angelia/service-kit';
 import { type CreateSession, decide, decideAll, type SessionCommand } from '@angelia/session';
 import { newSessionId, Sessions } from '@angelia/sessions';
-import { createTestDatabase, eventually } from '@angelia/testkit';
+import { createTestDatabase, eventually, PATIENT } from '@angelia/testkit';
 import { chooseIsolation } from '../isolation/choose-isolation.ts';
 import { SessionDirectories } from '../session-directories.ts';
 import { chooseUserPolicy, type UserPolicy } from '../users/user-policy.ts';
@@ -83,6 +83,7 @@ export async function watcherFixture(options: WatcherFixtureOptions = {}) {
       instance,
       holder: holderId(instance, 'test'),
       logger: silent,
+      timeouts: PATIENT,
     });
     logs.push(log);
     return log;

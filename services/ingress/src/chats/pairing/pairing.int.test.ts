@@ -105,28 +105,29 @@ describe('a pairing code', () => {
   });
 
   it('that is wrong is answered once; after ten of them even the right one has to wait', async () => {
-    const person = newPerson();
-    const before = await sessions();
-    for (let n = 0; n < 12; n += 1) await say(person, '/pair AAAA-BBBB-CCCC');
-    expect(await sessions()).toBe(before + 1);
-    const { code } = await newCode('Too late');
-    expect(await say(person, `/pair ${code}`)).toBeNull();
+    // One try a second comes back. Twelve that take seconds are no burst, so they are tried again, by another person.
+    await eventually(async () => {
+      const { code } = await newCode('Too late');
+      const person = newPerson();
+      const before = await sessions();
+      for (let n = 0; n < 12; n += 1) await say(person, '/pair AAAA-BBBB-CCCC');
+      expect((await sessions()) - before).toBe(1);
+      expect(await say(person, `/pair ${code}`)).toBeNull();
+      return true;
+    });
   });
 
   it('that a crowd guesses at keeps nobody out, and the crowd fills no log', async () => {
     const before = await sessions();
+    const startedAt = performance.now();
     await Promise.all(Array.from({ length: 30 }, () => say(newPerson(), '/pair AAAA-BBBB-CCCC')));
-    expect((await sessions()) - before).toBeLessThan(20);
+    const seconds = (performance.now() - startedAt) / 1000;
+    // Ten at once, and one more for every second.
+    expect((await sessions()) - before).toBeLessThanOrEqual(10 + Math.ceil(seconds));
     const { code } = await newCode('Dora');
     const dora = newPerson();
     await say(dora, `/pair ${code}`);
     expect(await actorOf(await say(dora, 'hello'))).toMatch(/ \(Dora\)$/);
-    // So that a test that comes after this one is told about its wrong code.
-    await eventually(async () => {
-      const told = await sessions();
-      await say(newPerson(), '/pair AAAA-BBBB-CCCC');
-      return (await sessions()) > told;
-    });
   });
 
   it('that nobody used is forgotten', async () => {
