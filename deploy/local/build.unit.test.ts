@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BuildError, build as buildAt } from './build.mjs';
 
@@ -156,6 +157,16 @@ describe('a build', () => {
       `    at fail (${source}:4:9)`,
       `    at ${source}:7:3`,
     ]);
+  });
+
+  it('makes programs that read no maps for the errors by which undici ends connections', async () => {
+    const end = "throw Object.assign(new Error('idle'), { code: 'UND_ERR_INFO' });";
+    write(
+      'services/b/src/main.ts',
+      `function end() {\n  ${end}\n}\ntry {\n  end();\n} catch (error) {\n  console.log((error as Error).stack);\n}\n`,
+    );
+    await build();
+    expect(run('dist/b.js').split('\n')[1]).toContain(`(${pathToFileURL(at('dist/b.js'))}:`);
   });
 
   it('keeps decorators with injected parameters and the names of classes', async () => {

@@ -117,10 +117,7 @@ export class ChatConnections implements OnModuleInit, OnModuleDestroy {
         failures += 1;
         tellDown(1);
         note(state);
-        this.logger.warn(
-          { chat: chat.name, err: error },
-          'the connection of a chat broke; will reconnect',
-        );
+        this.logger.warn({ chat: chat.name, err: error }, 'the connection of a chat broke; will reconnect');
         await pause(pauseAfterMs(error, failures), signal);
       }
     }
