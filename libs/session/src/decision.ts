@@ -52,7 +52,7 @@ export type RefusalCode =
   | 'not_next_output'
   /** A later attempt was started. */
   | 'stale_attempt'
-  /** A later output exists, so this interim status is not sent any more. */
+  /** A later output exists, so this interim status is no longer sent. */
   | 'too_late'
   | 'unknown_process'
   /** It exited or is lost: there is nothing to end. */

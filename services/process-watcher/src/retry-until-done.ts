@@ -6,7 +6,7 @@ const LONGEST_WAIT_MS = 5_000;
 
 /**
  * Repeats the work as long as a retry can help, for example while Postgres is down: what happened on this host must get
- * into the log. Throws when this watcher shuts down; the next one continues from the files on disk.
+ * into the log. Throws when this watcher is shutting down; the next one continues from the files on disk.
  */
 export async function retryUntilDone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {

@@ -51,7 +51,7 @@ export async function runBulk(context: Context, bulk: Bulk): Promise<number | un
       return undefined;
     }
     if (preview.matches === 0) {
-      out.answer(preview, () => 'nothing fits these filters');
+      out.answer(preview, () => 'nothing matches these filters');
       return undefined;
     }
     if (!out.json) context.runtime.stderr.write(`${sampleText(preview, bulk, context)}\n`);

@@ -74,7 +74,7 @@ export const chatPair = defineCommand({
   summary: 'make a one-time code that lets a person or a group in',
   description:
     'Send `/pair` and the code to the bot within ten minutes. In a conversation with the bot it lets you in, in a group ' +
-    'everybody there. What they do has the name in its actor.',
+    'everybody there. The name becomes part of the actor of what they do.',
   arguments: [chatArgument],
   options: { name: { value: 'name', summary: 'what the person or the group is called' } },
   examples: [{ command: 'angelia chat pair home --name Ada', does: 'a code for Ada' }],
@@ -119,7 +119,7 @@ export const chatUnpair = defineCommand({
   name: 'chat unpair',
   summary: 'revoke a pairing, or a code that was not used',
   arguments: [chatArgument, { name: 'pairing', summary: 'id of the pairing' }],
-  examples: [{ command: 'angelia chat unpair home 3f0c…', does: 'this person may not speak any more' }],
+  examples: [{ command: 'angelia chat unpair home 3f0c…', does: 'this person may no longer speak' }],
   calls: ['delete /v1/chats/{name}/pairings/{id}'],
   run: async ({ api, given, out }) => {
     const id = given.argument('pairing') ?? '';

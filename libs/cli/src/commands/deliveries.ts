@@ -75,7 +75,7 @@ export const retry = defineCommand({
     since: { value: 'when', summary: 'dead since this time: ISO 8601, or how long ago (15m, 2h, 7d)' },
     until: { value: 'when', summary: 'dead before this time' },
     all: { summary: 'a job on all dead deliveries, without a filter' },
-    dead: { summary: 'no job: at once, and at most --limit' },
+    dead: { summary: 'send at once instead of as a job, at most --limit' },
     limit: { value: 'n', summary: `with --dead: how many, up to ${MOST_RETRIES} (100)` },
     ...bulkOptions,
   },

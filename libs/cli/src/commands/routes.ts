@@ -148,7 +148,7 @@ export const routesRotateSecret = defineCommand({
       file: true,
       summary: 'file with the new secret, instead of a generated one',
     },
-    'keep-old': { summary: 'the secret before it is accepted, too, until the next rotation' },
+    'keep-old': { summary: 'the previous secret is also accepted until the next rotation' },
     'old-secret-file': { value: 'path', file: true, summary: 'file with the old secret; both are accepted' },
   },
   examples: [

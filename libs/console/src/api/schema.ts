@@ -1455,7 +1455,7 @@ export interface components {
             text: string;
         };
         NewPairing: {
-            /** @description what the person or group is called: a part of the actor of what they do */
+            /** @description the name of the person or group, which becomes part of the actor of what they do */
             name: string;
         };
         NewRoutePreview: {
@@ -2016,7 +2016,7 @@ export interface components {
         };
         SecretRotation: {
             /**
-             * @description senders may use the secret before it, too, until the next rotation
+             * @description senders may also use the previous secret, until the next rotation
              * @default true
              */
             keep_previous: boolean;
@@ -4082,7 +4082,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description it may not speak any more, within two seconds */
+            /** @description within two seconds, it may no longer speak */
             204: {
                 headers: {
                     [name: string]: unknown;

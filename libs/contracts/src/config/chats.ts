@@ -32,7 +32,7 @@ const common = {
       anyone: z.boolean().default(false),
     })
     .prefault({}),
-  /** Told to a stranger, at most once a day. Missing: a stranger gets no answer. */
+  /** The reply to a stranger, at most once a day. Missing: a stranger gets no reply. */
   stranger_reply: z.string().min(1).max(1_000).optional(),
   /** False: only replies to what was delivered are taken, and commands. */
   conversations: z.boolean().default(true),
@@ -40,7 +40,7 @@ const common = {
   agent: name.default('default'),
   toolsets: z.array(z.string()).optional(),
   tools: toolsSchema.optional(),
-  /** In groups, a message that neither mentions the bot nor replies to it is left alone. */
+  /** In groups, a message that neither mentions the bot nor replies to it is ignored. */
   mention: z.boolean().default(true),
   /** `thread`: a thread or topic has a conversation of its own. */
   session_per: z.enum(['chat', 'thread']).default('thread'),
@@ -83,7 +83,7 @@ const webhookOrConnection = z.enum(['webhook', 'connection']);
  */
 const telegram = z.strictObject({
   platform: z.literal('telegram'),
-  /** `connection`: getUpdates, from inside. Needs no public address. */
+  /** `connection`: getUpdates, which ingress calls. Needs no public address. */
   receive: webhookOrConnection.default('connection'),
   /** `secret_token` of setWebhook, which Telegram sends with each update. */
   webhook_secret: telegramSecret.optional(),
@@ -103,7 +103,7 @@ const secrets = z.union([z.string().min(8), z.array(z.string().min(8)).min(1).ma
 
 const slack = z.strictObject({
   platform: z.literal('slack'),
-  /** `connection`: Socket Mode, from inside. Needs no public address. */
+  /** `connection`: Socket Mode, which ingress opens. Needs no public address. */
   receive: webhookOrConnection.default('connection'),
   /** The app-level token, with the scope `connections:write`. For `connection`. */
   app_token: z
@@ -117,7 +117,10 @@ const slack = z.strictObject({
 
 const mattermost = z.strictObject({
   platform: z.literal('mattermost'),
-  /** `connection`: the server's WebSocket, from inside. Clicks and slash commands come to the webhook address in any case. */
+  /**
+   * `connection`: the server's WebSocket, which ingress opens. Clicks and slash commands come to the webhook address in any
+   * case.
+   */
   receive: webhookOrConnection.default('connection'),
   /** The token of the slash command, one for each team. */
   command_token: secrets.optional(),

@@ -66,7 +66,9 @@ export async function healthAnswer(
   if (path !== '/readyz')
     return {
       status: 404,
-      body: { error: `nothing at ${path}: there are ${[...HEALTH_PATHS, METRICS_PATH].join(', ')}` },
+      body: {
+        error: `there is nothing at ${path}: use one of ${[...HEALTH_PATHS, METRICS_PATH].join(', ')}`,
+      },
     };
   const { ready, status, checks } = await health.readiness();
   return { status: ready ? 200 : 503, body: { status, checks: isPublic ? withoutProblems(checks) : checks } };

@@ -138,14 +138,14 @@ export const metrics = {
 
   chatUpdates: new Counter({
     name: 'angelia_chat_updates_total',
-    help: 'Updates of chats. `known`: a repeat. `stranger`: may not speak. `unauthorized`: not signed. `failed`: it comes again.',
+    help: 'Updates of chats. `known`: a repeat. `stranger`: may not speak. `unauthorized`: not signed. `failed`: the platform sends it again.',
     unit: '1',
     labels: { platform: target, outcome: listed(...chatUpdateOutcomes) },
     from: ['ingress'],
   }),
   chatUpdateSeconds: new Histogram({
     name: 'angelia_chat_update_seconds',
-    help: 'From an update of a chat to its commit, with its files and what came before it in the chat. Discord waits 3 s.',
+    help: 'From the arrival of an update to its commit, including its files and the wait for earlier updates of the chat. Discord waits 3 s.',
     unit: 's',
     labels: { platform: target },
     bounds: REQUESTS,
@@ -337,7 +337,7 @@ export const metrics = {
   }),
   modelDown: new Gauge({
     name: 'angelia_model_down',
-    help: '1 while this runner cannot use the model, so that its sessions wait. `configuration`: the operator has to mend it.',
+    help: '1 while this runner cannot use the model, so that its sessions wait. `configuration`: the operator has to correct it.',
     unit: '{state}',
     labels: { model, reason: oneOf('unavailable', 'configuration') },
     from: ['agent-runner'],
@@ -410,7 +410,7 @@ export const metrics = {
   }),
   approvalSeconds: new Histogram({
     name: 'angelia_approval_seconds',
-    help: 'How long requests for approval were open, by what became of them. `expired`: nobody decided in time.',
+    help: 'How long requests for approval were open, by outcome. `expired`: nobody decided in time.',
     unit: 's',
     labels: { outcome: oneOf('approved', 'denied', 'expired', 'superseded') },
     bounds: WAITS,

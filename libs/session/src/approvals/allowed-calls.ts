@@ -9,6 +9,6 @@ export function allowedCalls({
   readonly match: string | null;
 }): string {
   if (match === null) return `every later call of ${codeSpan(tool)} that its policy asks about`;
-  const alone = tool === 'terminal' ? ' and go on with no other command' : '';
+  const alone = tool === 'terminal' ? ' and append no other command' : '';
   return `later calls of ${codeSpan(tool)} that match ${codeSpan(match)}${alone}`;
 }

@@ -193,7 +193,7 @@ export function retryDelivery(state: SessionState, command: RetryDelivery): Deci
   if (output.status !== 'dead') return alreadyDone;
   const turnIsOpen = state.turns.some((turn) => turn.turn === output.turn);
   if (output.kind === 'interim-status' && (state.lastOutput > output.output || !turnIsOpen)) {
-    return refuse('too_late', 'a later output exists, so this interim status is not sent any more');
+    return refuse('too_late', 'a later output exists, so this interim status is no longer sent');
   }
   if (output.kind === 'clarification' && state.clarification?.output !== output.output) {
     return refuse('too_late', 'the question is closed');

@@ -176,7 +176,7 @@ describe('the message of a request for approval', () => {
       'For this session allows every later call of `terminal` that its policy asks about.',
     );
     expect(allows('echo `*')).toContain(
-      'later calls of `terminal` that match `` echo `* `` and go on with no other command.',
+      'later calls of `terminal` that match `` echo `* `` and append no other command.',
     );
     expect(allows('*dev*', 'mcp__a__b')).toContain('later calls of `mcp__a__b` that match `*dev*`.');
   });

@@ -313,7 +313,7 @@ describe('an unknown outcome', () => {
         ...Array.from({ length: 6 }, () => 'delivery.attempted'),
         'delivery.dead',
       ]);
-      expect(await lastReason(id)).toContain('not sent again unless you ask');
+      expect(await lastReason(id)).toContain('sent again only if you ask');
     }
   });
 

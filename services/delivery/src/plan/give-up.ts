@@ -4,7 +4,7 @@ import type { Loaded } from '@angelia/sessions';
 import { appendCommand } from '../append-command.ts';
 import type { DeliveryContext } from '../delivery-context.ts';
 
-const DOWN_TOO_LONG = 'the target has been down for as long as the retry schedule lasts';
+const DOWN_TOO_LONG = 'the target is down, and has been for as long as the retry schedule lasts';
 const TOO_OLD = 'the target is down, and the next attempt would be past its max_age_seconds';
 
 interface WaitLimit {

@@ -49,7 +49,7 @@ describe('the message of a closed question', () => {
     expect(decided({})).toBe('**Approved** by telegram user 5.');
     expect(decided({ scope: 'session', person: 'Anna' })).toBe('**Approved** by Anna for this session.');
     expect(decided({ scope: 'session', person: 'Anna', allows: { tool: 'terminal', match: 'rm *' } })).toBe(
-      '**Approved** by Anna for this session, which allows later calls of `terminal` that match `rm *` and go on with no other command.',
+      '**Approved** by Anna for this session, which allows later calls of `terminal` that match `rm *` and append no other command.',
     );
     expect(decided({ decision: 'deny', reason: 'too risky' })).toBe(
       '**Denied** by telegram user 5: too risky',

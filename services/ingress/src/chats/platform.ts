@@ -26,7 +26,7 @@ export interface ChatPlatform {
   readonly openToAll?: true;
   /** Left out: the platform has no webhook. */
   readonly webhook?: ChatWebhook;
-  /** Left out: the platform cannot be reached from inside. */
+  /** Left out: the platform offers no connection that we could open. */
   readonly connection?: ChatConnection;
   /** Tells the person who clicked the result, if the platform shows that to them alone. Best effort: the log has the fact. */
   acknowledge?(click: ChatClick, text: string, context: PlatformCall): Promise<void>;

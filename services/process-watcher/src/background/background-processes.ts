@@ -46,7 +46,7 @@ export class BackgroundProcesses {
     readonly commands: HostCommands;
     readonly sessions: Pick<Sessions, 'execute'>;
     readonly logger: Logger;
-    /** Aborted when this watcher shuts down. */
+    /** Aborted when this watcher is shutting down. */
     readonly signal: AbortSignal;
   }) {
     this.#config = options.config;
@@ -85,7 +85,7 @@ export class BackgroundProcesses {
         if (!this.#signal.aborted) {
           this.#logger.error(
             { err: error, session_id: id, process_id: processId },
-            'a process is not followed any more',
+            'a process is no longer followed',
           );
         }
       })
@@ -131,7 +131,7 @@ export class BackgroundProcesses {
           isQueued = false;
           return this.#recordMatches(id, processId, recorded);
         })
-        // Caught here, not where it is awaited: when this watcher shuts down that line is not reached, and an unhandled
+        // Caught here, not where it is awaited: when this watcher is shutting down that line is not reached, and an unhandled
         // rejection ends the whole process.
         .catch((error: unknown) => this.#matchesNotRecorded(id, processId, error));
     };

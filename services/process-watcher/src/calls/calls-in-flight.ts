@@ -171,7 +171,7 @@ export class CallsInFlight {
     try {
       this.#deps.directories.joinConversation(call.sessionId, sessionId(conversationId ?? call.sessionId));
     } catch (error) {
-      return failed(`the files of the session cannot be made: ${(error as Error).message}`);
+      return failed(`the files of the session cannot be created: ${(error as Error).message}`);
     }
     return retryUntilDone(call.signal, async () => {
       const misplaced = await this.#placeReceived(call);
@@ -192,10 +192,7 @@ export class CallsInFlight {
   async #placeReceived({ sessionId, loaded }: Call): Promise<readonly Misplaced[]> {
     const misplaced = await this.#deps.commands.placeReceived(loaded);
     if (misplaced.length > 0) {
-      this.#deps.logger.warn(
-        { session_id: sessionId, misplaced },
-        'files of messages could not be put there',
-      );
+      this.#deps.logger.warn({ session_id: sessionId, misplaced }, 'files of messages could not be written');
     }
     return misplaced;
   }

@@ -40,7 +40,7 @@ export async function processTool(call: Call, deps: ProcessToolDeps): Promise<Ca
   if (args.action === 'list') return ok({ processes: processes.map((process) => listed(process)) });
   const process = processes.find(({ processId }) => processId === args.process_id);
   if (process === undefined) {
-    return failed(`no process ${args.process_id} in this session: \`list\` shows those that there are`);
+    return failed(`no process ${args.process_id} in this session: \`list\` shows the processes`);
   }
   switch (args.action) {
     case 'poll':
@@ -96,7 +96,7 @@ async function wait(
     if (statusOf(call, current, deps) === 'running') {
       return ok({
         ...answer(call, current, deps, polled(call, current, deps)),
-        note: `it has not ended within ${args.timeout_seconds} s, and goes on`,
+        note: `it has not ended within ${args.timeout_seconds} s, and is still running`,
       });
     }
   }

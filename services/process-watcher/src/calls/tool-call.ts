@@ -25,7 +25,7 @@ export interface Call extends Omit<OpenCall, 'startedAt'> {
   readonly takenUpAt: number;
   /** Aborted when nobody waits for the result any more (cancel, interrupt): end what runs for the call. */
   readonly stop: AbortSignal;
-  /** Aborted when this watcher shuts down: stop waiting, and end nothing. The next watcher continues. */
+  /** Aborted when this watcher is shutting down: stop waiting, and end nothing. The next watcher continues. */
   readonly signal: AbortSignal;
 }
 

@@ -48,7 +48,7 @@ export function namespaces(options: {
   // By their paths, because they run as root: the PATH of commands may hold directories that commands can write to.
   const [unshare, setpriv, mount, mkdir] = ['unshare', 'setpriv', 'mount', 'mkdir'].map(find);
   if (!unshare || !setpriv || !mount || !mkdir) {
-    return { ok: false, reason: 'unshare, mount and setpriv (util-linux) are not all there' };
+    return { ok: false, reason: 'unshare, mount and setpriv (util-linux) are not all installed' };
   }
   const tools = { mount, mkdir, ip: find('ip') };
   const isolation: Isolation = {

@@ -122,7 +122,7 @@ export class SupervisorClient {
   }
 
   #connection(directory: string, start: boolean, name = SOCKET_NAME): Promise<Connection> {
-    if (this.#closed) return Promise.reject(new SupervisorGone('this watcher shuts down'));
+    if (this.#closed) return Promise.reject(new SupervisorGone('this watcher is shutting down'));
     const path = join(directory, name);
     const known = this.#connections.get(path);
     if (known !== undefined) return known;

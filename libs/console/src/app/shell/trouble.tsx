@@ -16,7 +16,7 @@ export function Trouble() {
       {error !== null && (
         <p className="trouble">
           <Icon name="warning" />
-          <span>Some of this page is old or missing. It is tried again by itself. {messageOf(error)}</span>
+          <span>Some of this page is old or missing. The page keeps trying. {messageOf(error)}</span>
         </p>
       )}
     </div>

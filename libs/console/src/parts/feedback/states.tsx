@@ -29,7 +29,7 @@ export function Failed(props: {
       <div>
         <p>{messageOf(error)}</p>
         {triesAgain && error instanceof ApiError && error.passes && (
-          <p className="muted">It is tried again by itself.</p>
+          <p className="muted">The page keeps trying.</p>
         )}
       </div>
       {retry !== undefined && <Button onClick={retry}>Try again</Button>}

@@ -42,7 +42,7 @@ export function More({ what, shown, liveKey, query }: Props) {
       )}
       {liveKey !== undefined && !isLive(query.data) && (
         <>
-          <span>So many rows stand still.</span>
+          <span>With this many rows, the list is not updated.</span>
           <Button onClick={() => void queries.resetQueries({ queryKey: liveKey })}>Show the latest</Button>
         </>
       )}

@@ -55,7 +55,7 @@ function NameForm({ chat, onMade, onClose }: Props & { readonly onMade: (made: P
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <p className="muted">It is a part of the actor of what they do.</p>
+        <p className="muted">In the log, it is part of the actor of what they do.</p>
         {error !== null && (
           <p className="form-error" role="alert">
             {error}

@@ -171,7 +171,7 @@ function RouteActions({ route }: { readonly route: Route }) {
             await reload();
           }}
         >
-          <p>Its webhooks are answered 404 from now on. Its sessions stay, and those that run go on.</p>
+          <p>Its webhooks are answered 404 from now on. Its sessions stay, and running ones continue.</p>
         </Confirm>
       )}
       {secret !== null && <SecretDialog name={route.name} secret={secret} onClose={() => setSecret(null)} />}

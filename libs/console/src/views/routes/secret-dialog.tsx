@@ -24,7 +24,7 @@ export function SecretDialog({
         </Button>
       }
     >
-      <p>Give it to the sender now. It is shown this once, and nobody can read it again.</p>
+      <p>Give it to the sender now. It is shown only once.</p>
       <div className="command">
         <ScrollBox label="Secret">{secret}</ScrollBox>
         <CopyButton text={secret} of="the secret" />

@@ -92,7 +92,7 @@ export function SignInView() {
       )}
       <div className="sign-in-other">
         <h2>Or make a sign-in link</h2>
-        <p className="muted">It works once, for ten minutes. `npm start` prints one, too.</p>
+        <p className="muted">It works once, for ten minutes. `npm start` also prints one.</p>
         <Command text="angelia console" />
       </div>
     </main>

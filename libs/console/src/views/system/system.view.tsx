@@ -154,7 +154,9 @@ function Log({ system: { lag, migrations, views, version } }: { readonly system:
 function Leaders({ system }: { readonly system: System }) {
   return (
     <Panel id="leaders" title="Leaders">
-      {system.leaders.length === 0 && <p>Nobody leads. If that stays so, look at the log of the services.</p>}
+      {system.leaders.length === 0 && (
+        <p>Nobody leads. If this does not change, look at the log of the services.</p>
+      )}
       <dl className="facts">
         {system.leaders.map(({ name, instance }) => (
           <div key={name} className="fact-row">

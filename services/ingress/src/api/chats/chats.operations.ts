@@ -37,7 +37,7 @@ export const newPairing = component(
         /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,39}$/u,
         'give a name of up to 40 letters, digits, blanks, . _ and -',
       )
-      .describe('what the person or group is called: a part of the actor of what they do'),
+      .describe('the name of the person or group, which becomes part of the actor of what they do'),
   }),
 );
 
@@ -132,7 +132,7 @@ export const chatOperations = [
     summary: 'Revoke a pairing, or a code that was not used',
     access: 'admin',
     parameters: { ...name, id: 'id of the pairing' },
-    answers: { 204: answer('it may not speak any more, within two seconds') },
+    answers: { 204: answer('within two seconds, it may no longer speak') },
     errors: [404],
   }),
 ];

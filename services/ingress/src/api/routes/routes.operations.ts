@@ -160,7 +160,7 @@ export const rotation = component(
     keep_previous: z
       .boolean()
       .default(true)
-      .describe('senders may use the secret before it, too, until the next rotation'),
+      .describe('senders may also use the previous secret, until the next rotation'),
   }),
 );
 

@@ -29,7 +29,7 @@ export interface ConnectionStatus {
 }
 
 /**
- * Connections from inside to the platforms (`receive: connection`). One replica leads each of them, by a lease row in
+ * Connections that ingress opens to the platforms (`receive: connection`). One replica leads each of them, by a lease row in
  * Postgres. A changed config ends the connections that it changes and opens them anew.
  */
 @Injectable()

@@ -70,7 +70,7 @@ export function StepDetail({ step, events, onZoom, onClose }: Props) {
       {own.map((event) => (
         <EventDetail key={event.version} event={event} />
       ))}
-      {own.length === 0 && <p className="muted">Its event comes when it is over.</p>}
+      {own.length === 0 && <p className="muted">Its event appears when it is over.</p>}
     </section>
   );
 }
