@@ -146,6 +146,9 @@ const matrix = z.strictObject({
   ...common,
 });
 
+/** Logins and mail addresses, which are the same however they are written. Platforms here read them in lower case. */
+const caselessIds = z.array(platformId.transform((id) => id.toLowerCase())).default([]);
+
 const githubComment = z.strictObject({
   platform: z.literal('github_comment'),
   receive: z.literal('webhook').default('webhook'),
@@ -161,6 +164,7 @@ const githubComment = z.strictObject({
   /** Whoever has this relation to the repository may speak, besides `speakers`. */
   associations: z.array(z.enum(['OWNER', 'MEMBER', 'COLLABORATOR'])).default([]),
   ...common,
+  speakers: common.speakers.unwrap().extend({ users: caselessIds }).prefault({}),
 });
 
 const email = z.strictObject({
@@ -193,6 +197,8 @@ const email = z.strictObject({
   speakers: common.speakers
     .unwrap()
     .extend({
+      users: caselessIds,
+      chats: caselessIds,
       /** Mails are believed without that. Only where nobody else can send mails to the mailbox. */
       unauthenticated: z.boolean().default(false),
     })
