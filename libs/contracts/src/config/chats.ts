@@ -160,6 +160,9 @@ const matrix = z.strictObject({
   ...common,
 });
 
+/** Logins and mail addresses, which are the same however they are written. Platforms here read them in lower case. */
+const caselessIds = z.array(platformId.transform((id) => id.toLowerCase())).default([]);
+
 const githubComment = z.strictObject({
   platform: z.literal('github_comment'),
   receive: z.literal('webhook').default('webhook'),
@@ -175,6 +178,7 @@ const githubComment = z.strictObject({
   /** Whoever has this relation to the repository may speak, besides `speakers`. */
   associations: z.array(z.enum(['OWNER', 'MEMBER', 'COLLABORATOR'])).default([]),
   ...common,
+  speakers: common.speakers.unwrap().extend({ users: caselessIds }).prefault({}),
 });
 
 const email = z.strictObject({
@@ -210,6 +214,8 @@ const email = z.strictObject({
   speakers: common.speakers
     .unwrap()
     .extend({
+      users: caselessIds,
+      chats: caselessIds,
       /** Trusts mails without such a header. Use it only if nobody else can send mails to the mailbox. */
       unauthenticated: z.boolean().default(false),
     })

@@ -212,6 +212,32 @@ describe('what the config refuses', () => {
   });
 });
 
+it('mail addresses and logins are the same however they are written; other ids are not', () => {
+  const speakers = { users: ['Ada@Example.com', 7], chats: ['Team@Example.com'] };
+  const { chats, agents } = configOf({
+    agents: { default: { tools: { approvers: ['email:Ada@Example.com', 'slack:U1'] } } },
+    chats: {
+      mail: { platform: 'email', speakers },
+      code: { platform: 'github_comment', webhook_secret: 'a-secret', bot_name: 'a-bot', speakers },
+      team: { platform: 'slack', speakers },
+    },
+  });
+  expect(chats.mail?.speakers).toMatchObject({
+    users: ['ada@example.com', '7'],
+    chats: ['team@example.com'],
+  });
+  expect(chats.code?.speakers).toMatchObject({
+    users: ['ada@example.com', '7'],
+    chats: ['Team@Example.com'],
+  });
+  expect(chats.team?.speakers).toMatchObject({
+    users: ['Ada@Example.com', '7'],
+    chats: ['Team@Example.com'],
+  });
+  const { default: agent } = agents;
+  expect(agent?.kind === 'llm' && agent.tools?.approvers).toEqual(['email:ada@example.com', 'slack:U1']);
+});
+
 describe('the JSON Schema for editors', () => {
   it('is up to date (if not: node libs/contracts/src/commands/write-schema.ts)', () => {
     expect(readFileSync(new URL('../../angelia.schema.json', import.meta.url), 'utf8')).toBe(

@@ -21,7 +21,9 @@ const approver = z
     /^(link|[a-z_]+:\S+)$/,
     'this is not an approver. Write `link` for whoever has the link of a request, or a user of a chat such as ' +
       '`telegram:123456`. The admin token may always decide.',
-  );
+  )
+  // Mail addresses are the same however they are written, and an actor has them in lower case.
+  .transform((approver) => (approver.startsWith('email:') ? approver.toLowerCase() : approver));
 
 /** What tools may do without asking a person: key `tools` of an agent and of a route. */
 export const toolsSchema = z.strictObject({

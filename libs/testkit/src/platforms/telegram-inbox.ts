@@ -188,6 +188,7 @@ export function startTelegramInbox(botId: number): TelegramInbox {
             'Bad Request: query is too old and response timeout expired or query ID is invalid',
           );
         if (String(text).length > 200) malformed('MESSAGE_TOO_LONG');
+        if (!String(text).isWellFormed()) malformed('strings must be encoded in UTF-8');
         acknowledged.set(String(id), String(text));
         return ok(true);
       }

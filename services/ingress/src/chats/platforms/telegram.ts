@@ -72,7 +72,11 @@ export const telegram: ChatPlatform = {
 
   async acknowledge({ acknowledgement }, text, context) {
     // "0-200 characters"
-    await callTelegram('answerCallbackQuery', { ...acknowledgement, text: text.slice(0, 200) }, context);
+    await callTelegram(
+      'answerCallbackQuery',
+      { ...acknowledgement, text: text.slice(0, 200).toWellFormed() },
+      context,
+    );
   },
 
   fetchFile: ({ id }, mostBytes, context) => downloadFromTelegram(id, mostBytes, context),

@@ -51,11 +51,11 @@ beforeAll(async () => {
   await sendUpdatesTo(telegram, ingress);
 });
 afterAll(async () => {
-  expect(telegram?.problems).toEqual([]);
   await telegram?.stop();
   await worker?.close();
   await ingress?.close();
   await database?.drop();
+  expect(telegram?.problems).toEqual([]);
 });
 
 const taken = (update: { readonly update_id: number }) => takenUpdate(telegram, ingress, update);
@@ -275,6 +275,21 @@ describe('a request for approval', () => {
     ]);
     expect(told).toContainEqual(expect.stringContaining('This request is closed: telegram:1001'));
   });
+});
+
+it('a click on a long choice is acknowledged, wherever its text is cut', async () => {
+  const chat = newChat();
+  const id = await say(chat, 'in private');
+  await worker.asksFor(id, 'clarify', 'call-1');
+  const choice = `${'x'.repeat(188)}😀`;
+  const { version: output } = await worker.does(id, ({ generation }) => ({
+    ...{ type: 'request-clarification', generation, clarificationId: 'question-1', callId: 'call-1' },
+    ...{ question: 'Which?', choices: [choice], deadline: Date.now() + 3_600_000, onTimeout: 'end' },
+  }));
+  const data = buttonData({ sessionId: sessionId(id), output, action: 'choice-0' });
+  const update = telegram.inbox.click({ chat, from: { id: ADA }, message: 1, data });
+  const { id: click } = (update as unknown as { callback_query: { id: string } }).callback_query;
+  expect(await eventually(() => telegram.inbox.acknowledged.get(click))).toMatch(/^You chose: x+\ufffd$/);
 });
 
 describe('a conversation', () => {
