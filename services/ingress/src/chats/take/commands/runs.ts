@@ -105,7 +105,17 @@ async function lastAsked(
 }
 
 const titled = ({ state }: Loaded) => `“${state.created?.title ?? ''}”`;
-const stopped = (session: Loaded) => `I have stopped ${titled(session)}. /resume goes on with it.`;
+
+/** Whoever wrote while it was at work was told that their message will be read. */
+function stopped(session: Loaded): string {
+  const { turns, run } = session.state;
+  const unread = turns.length - (run === null ? 0 : 1);
+  const dropped =
+    unread === 0
+      ? ''
+      : ` ${unread === 1 ? 'One message that waited is' : `${unread} messages that waited are`} not read.`;
+  return `I have stopped ${titled(session)}.${dropped} /resume goes on with it.`;
+}
 
 function about(context: TakeContext, taking: TakingMessage, title: string, text: string, session: Loaded) {
   return answerBeside(context, taking, { text, title, event: 'command', about: session.id });
