@@ -236,6 +236,29 @@ describe('what the platform says', () => {
     expect(standIn.problems).toEqual([]);
   });
 
+  it('Telegram: a bot_name that is not the name of the bot, or is missing where groups speak', async () => {
+    const standIn = await startTelegram({ token: TOKEN });
+    stops.push(standIn.stop);
+    const found = (over: object) =>
+      called({
+        ...telegram('home', over),
+        targets: { telegram: { bot_token: TOKEN, api_base: standIn.url } },
+      });
+    const inGroup = { speakers: { chats: [-100] } };
+    expect(await found({ bot_name: 'my_bot' })).toEqual([
+      {
+        check: 'chat.home.bot_name',
+        state: 'fault',
+        what: 'Telegram calls the bot stand_in_bot, and bot_name is my_bot, so it hears no mention in a group',
+        todo: 'set chats.home.bot_name to stand_in_bot',
+      },
+    ]);
+    expect(await found(inGroup)).toMatchObject([{ check: 'chat.home.bot_name', state: 'warning' }]);
+    expect(await found({ ...inGroup, bot_name: 'Stand_In_Bot' })).toEqual([]);
+    expect(await found({ ...inGroup, mention: false })).toEqual([]);
+    expect(standIn.problems).toEqual([]);
+  });
+
   it('Telegram: a token that is refused is told by the check of the target alone', async () => {
     const standIn = await startTelegram({ token: 'another:token' });
     stops.push(standIn.stop);

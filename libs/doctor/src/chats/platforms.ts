@@ -29,7 +29,7 @@ export async function askPlatform(
   const asking = { check, config, name, ...options };
   switch (chat?.platform) {
     case 'telegram':
-      return askTelegram(asking, chat);
+      return [...(await telegramBotName(asking, chat)), ...(await askTelegram(asking, chat))];
     case 'slack':
       return askSlack(asking, chat);
     case 'discord':
@@ -85,6 +85,25 @@ async function askTelegram(asking: Asking, chat: ChatOf<'telegram'>): Promise<Fi
       : [warning(check, what, todo)];
   }
   return [ok(check, `Telegram sends updates to ${wanted}`)];
+}
+
+/** In groups, mentions and commands name the bot (`/status@my_bot`). With another name they are taken for those of another bot. */
+async function telegramBotName(
+  { check, name, config, timeoutMs }: Asking,
+  chat: ChatOf<'telegram'>,
+): Promise<Finding[]> {
+  const answer = await dryCall(platforms.telegram.call(targetOptions(config, 'telegram')), timeoutMs);
+  const called = answered(answer, (body) => at(body, 'result', 'username'));
+  const { bot_name: configured, mention, speakers } = chat;
+  if (typeof called !== 'string') return [];
+  const todo = `set chats.${name}.bot_name to ${called}`;
+  if (configured === undefined) {
+    const what = 'bot_name is not set, so nobody can mention the bot in a group';
+    return mention && speakers.chats.length > 0 ? [warning(`${check}.bot_name`, what, todo)] : [];
+  }
+  if (configured.toLowerCase() === called.toLowerCase()) return [];
+  const what = `Telegram calls the bot ${called}, and bot_name is ${configured}, so it hears no mention in a group`;
+  return [fault(`${check}.bot_name`, what, todo)];
 }
 
 /** https://docs.slack.dev/authentication: the scopes of a token are in a header of every answer. */

@@ -17,7 +17,10 @@ const comment = z.object({
   performed_via_github_app: z.unknown().optional(),
   in_reply_to_id: z.number().int().optional(),
 });
-const repository = z.object({ full_name: z.string() });
+/** Answers go to an address that has it, so `..` would lead elsewhere in the API's path. */
+const repository = z.object({
+  full_name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*\/(?!\.{1,2}$)[A-Za-z0-9._-]+$/),
+});
 const onIssue = z.object({
   action: z.string(),
   comment,

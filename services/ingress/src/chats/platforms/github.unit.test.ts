@@ -144,10 +144,12 @@ describe('a comment', () => {
   });
 
   it('of an unknown shape is no update', () => {
-    const [update] =
-      github.webhook?.read({ action: 'created' }, requestOf(githubEvent({ id: 1, body: '' })), settings) ??
-      [];
-    expect(update).toMatchObject({ kind: 'other' });
+    const request = githubEvent({ id: 1, body: '@angelia-bot a' });
+    const read = (body: unknown) => github.webhook?.read(body, requestOf(request), settings)?.[0];
+    const event: object = JSON.parse(request.body);
+    expect(read(event)).toMatchObject({ kind: 'message' });
+    expect(read({ action: 'created' })).toMatchObject({ kind: 'other' });
+    expect(read({ ...event, repository: { full_name: '../..' } })).toMatchObject({ kind: 'other' });
   });
 });
 

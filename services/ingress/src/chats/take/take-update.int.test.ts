@@ -497,6 +497,20 @@ describe('a command', () => {
     expect(await answerText(await say(chat, '/stop'))).toContain('has ended already');
   });
 
+  it('/stop says how many messages that waited are not read', async () => {
+    const chat = newChat();
+    const id = await say(chat, 'work');
+    await worker.startsRun(id);
+    for (const text of ['and this', 'and that']) await say(chat, text);
+    await say(chat, '/stop');
+    await viewsUpToDate(database);
+    const deliver = { target: 'telegram', to: { chat_id: String(chat) } };
+    const { items } = await ingress.log.lists.sessions({ created: { deliver, deliverOnly: true }, limit: 1 });
+    expect(await answerText(items[0]?.sessionId ?? '')).toBe(
+      'I have stopped “work”. 2 messages that waited are not read. /resume goes on with it.',
+    );
+  });
+
   it('/retry asks the last question again', async () => {
     const chat = newChat();
     const id = await say(chat, 'try this');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChatUpdate } from '../../platform.ts';
-import { addressIn, discordPlace, member, personOf, user } from './discord-message.ts';
+import { addressIn, discordPlace, member, personOf, snowflake, user } from './discord-message.ts';
 
 /**
  * Interactions (https://docs.discord.com/developers/interactions/receiving-and-responding): commands of the menu and clicks.
@@ -33,7 +33,7 @@ const interactionSchema = z.object({
   type: z.number().int(),
   token: z.string(),
   guild_id: z.string().nullish(),
-  channel_id: z.string().optional(),
+  channel_id: snowflake.optional(),
   channel: channelSchema.partial({ id: true }).nullish(),
   member: member.extend({ user }).nullish(),
   user: user.nullish(),

@@ -70,6 +70,7 @@ describe('a command of the menu', () => {
 
   it.each([
     ['an autocompletion', { ...typed, type: 4 }],
+    ['a channel that leads elsewhere', { ...typed, channel_id: '../../users/1' }],
     ['nothing', {}],
     ['a text', 'x'],
   ])('%s starts nothing', (_, raw) => {

@@ -4,6 +4,8 @@ import { readCommand } from '../read-command.ts';
 
 /** Messages (https://docs.discord.com/developers/resources/message) as chats know them. */
 
+/** Of a channel: answers go to an address that has it, so `..` would lead elsewhere in the API's path. */
+export const snowflake = z.string().regex(/^\d{1,20}$/);
 export const user = z.object({
   id: z.string(),
   username: z.string().default(''),
@@ -23,7 +25,7 @@ const content = z.object({
 });
 const messageSchema = content.extend({
   id: z.string(),
-  channel_id: z.string(),
+  channel_id: snowflake,
   guild_id: z.string().optional(),
   type: z.number().int(),
   author: user,

@@ -239,5 +239,8 @@ it('setting up registers the commands once, and clears an old interactions URL',
   });
   expect(await discord.setup?.({ commands, webhookUrl: null }, context)).toMatchObject({ todo: [] });
   expect(platform.interactionsUrl).toBeNull();
-  expect(platform.commands).toMatchObject([{ name: 'status', type: 1 }]);
+  expect(platform.commands).toMatchObject([
+    { name: 'status', type: 1 },
+    { name: 'pair', type: 1 },
+  ]);
 });

@@ -54,11 +54,12 @@ export const discord: ChatPlatform = {
     const application = await callDiscord('GET', '/applications/@me', context);
     const id = String(propertyOf(application, 'id'));
     // Replaces all commands, so that a repeat changes nothing and old ones disappear.
+    const menu = [...commands, PAIR];
     await callDiscord(
       'PUT',
       `/applications/${encodeURIComponent(id)}/commands`,
       context,
-      commands.map(({ name, description }) => ({
+      menu.map(({ name, description }) => ({
         name,
         // "1-100 characters"
         description: description.slice(0, LONGEST_DESCRIPTION),
@@ -66,7 +67,7 @@ export const discord: ChatPlatform = {
         options: [{ type: STRING, name: 'text', description: 'The rest of the command', required: false }],
       })),
     );
-    const done = [`Discord shows ${commands.length} commands to everybody who may use them.`];
+    const done = [`Discord shows ${menu.length} commands to everybody who may use them.`];
     const flags = propertyOf(application, 'flags');
     const todo =
       typeof flags === 'number' && (flags & MESSAGE_CONTENT_FLAGS) === 0
@@ -76,6 +77,8 @@ export const discord: ChatPlatform = {
   },
 };
 
+/** Elsewhere people just write it. An interactions URL brings no messages. */
+const PAIR = { name: 'pair', description: 'Let yourself or this channel in: /pair [code]' };
 const SLASH_COMMAND = 1;
 const STRING = 3;
 const LONGEST_DESCRIPTION = 100;

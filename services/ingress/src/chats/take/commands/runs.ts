@@ -105,7 +105,17 @@ async function lastAsked(
 }
 
 const titled = ({ state }: Loaded) => `“${state.created?.title ?? ''}”`;
-const stopped = (session: Loaded) => `I have stopped ${titled(session)}. /resume continues it.`;
+
+/** Says how many messages are dropped: their authors were told that they would be read. */
+function stopped(session: Loaded): string {
+  const { turns, run } = session.state;
+  const unread = turns.length - (run === null ? 0 : 1);
+  const dropped =
+    unread === 0
+      ? ''
+      : ` ${unread === 1 ? 'One message that waited is' : `${unread} messages that waited are`} not read.`;
+  return `I have stopped ${titled(session)}.${dropped} /resume continues it.`;
+}
 
 function about(context: TakeContext, taking: TakingMessage, title: string, text: string, session: Loaded) {
   return answerBeside(context, taking, { text, title, event: 'command', about: session.id });
