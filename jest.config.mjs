@@ -35,9 +35,9 @@ const withPostgresAndNats = {
 };
 
 export default {
-  // Seven on two cores: a test spends more than half of its time waiting for a lease, a retry or a program that starts.
-  // Tests wait for conditions, so a starved one takes longer and does not fail. Eight at most: they share one Postgres.
-  maxWorkers: Math.min(8, Math.ceil(3.5 * availableParallelism())),
+  // Eight on two cores: a test spends more than half of its time waiting for a lease, a retry or a program that starts.
+  // Tests wait for conditions, so a starved one takes longer and does not fail. No more than eight: they share one Postgres.
+  maxWorkers: Math.min(8, 4 * availableParallelism()),
   // For a worker to end by itself; 0.5 s, jest's own, is too short on a busy machine, and its warning sounds like a leak.
   workerGracefulExitTimeout: 10_000,
   // Generous: a slow machine must not make a test fail. Tests wait for conditions and end long before this.
