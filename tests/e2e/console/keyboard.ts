@@ -70,6 +70,8 @@ export function keyboard(): void {
         await dialog.waitFor({ state: 'detached' });
         for (const key of ['k', 'x', 'k', 'x', 'r']) await page.keyboard.press(key);
         await page.getByRole('dialog', { name: 'Retry 2 sessions' }).waitFor();
+        await page.goto(`${stack.baseUrl}/console/sessions/${posted[0]?.sessionId}`);
+        await page.getByText('Cancelled by console').waitFor();
       });
     });
 

@@ -23,6 +23,7 @@ export function liveSession(): void {
       models: { watched: modelAt(model) },
       agents: { watched: { kind: 'llm', model: 'watched' } },
       routes: { watched: testRoute(sink.url, { agent: 'watched', title: '{text}' }) },
+      extra: { jaeger_url: 'http://127.0.0.1:16686/jaeger/' },
     };
   });
 
@@ -61,6 +62,10 @@ export function liveSession(): void {
         taken.resolve();
         await output.getByText('Delivered', { exact: true }).waitFor();
         expect(await page.evaluate('window.sameDocument')).toBe(true);
+
+        const { trace_id } = await stack.session(sessionId);
+        const trace = main.getByRole('link', { name: 'Open in Jaeger' });
+        expect(await trace.getAttribute('href')).toBe(`http://127.0.0.1:16686/jaeger/trace/${trace_id}`);
 
         // The same steps for those who cannot see the bars.
         await page.getByRole('tab', { name: 'Timeline' }).click();
