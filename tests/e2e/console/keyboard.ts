@@ -110,6 +110,7 @@ export function keyboard(): void {
       await eventually(
         async () => Number(await page.evaluate(`document.querySelector('.waterfall-scroll').scrollTop`)) > 0,
       );
+      expect(await violations(page)).toEqual([]);
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Close the details' }).waitFor({ state: 'detached' });
       await focused(page, '[id^="step-attempt-"]');

@@ -10,6 +10,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { violations } from './accessibility.ts';
 import { open, signedIn } from './visit.ts';
 
 let sink: Sink;
@@ -71,6 +72,7 @@ export function liveSession(): void {
         await page.getByRole('tab', { name: 'Timeline' }).click();
         await page.getByRole('button', { name: 'Show as a table' }).click();
         expect(await main.getByRole('table').getByRole('row').count()).toBeGreaterThan(3);
+        expect(await violations(page)).toEqual([]);
       });
     });
   });
