@@ -70,6 +70,8 @@ export function keyboard(): void {
         await dialog.waitFor({ state: 'detached' });
         for (const key of ['k', 'x', 'k', 'x', 'r']) await page.keyboard.press(key);
         await page.getByRole('dialog', { name: 'Retry 2 sessions' }).waitFor();
+        await page.goto(`${stack.baseUrl}/console/sessions/${posted[0]?.sessionId}`);
+        await page.getByText('Cancelled by console').waitFor();
       });
     });
 
@@ -108,6 +110,7 @@ export function keyboard(): void {
       await eventually(
         async () => Number(await page.evaluate(`document.querySelector('.waterfall-scroll').scrollTop`)) > 0,
       );
+      expect(await violations(page)).toEqual([]);
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Close the details' }).waitFor({ state: 'detached' });
       await focused(page, '[id^="step-attempt-"]');

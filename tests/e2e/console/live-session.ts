@@ -10,6 +10,7 @@ import {
 } from '@angelia/testkit';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { addToStack, modelAt, stack } from '../shared-stack.ts';
+import { violations } from './accessibility.ts';
 import { open, signedIn } from './visit.ts';
 
 let sink: Sink;
@@ -23,6 +24,7 @@ export function liveSession(): void {
       models: { watched: modelAt(model) },
       agents: { watched: { kind: 'llm', model: 'watched' } },
       routes: { watched: testRoute(sink.url, { agent: 'watched', title: '{text}' }) },
+      extra: { jaeger_url: 'http://127.0.0.1:16686/jaeger/' },
     };
   });
 
@@ -62,10 +64,15 @@ export function liveSession(): void {
         await output.getByText('Delivered', { exact: true }).waitFor();
         expect(await page.evaluate('window.sameDocument')).toBe(true);
 
+        const { trace_id } = await stack.session(sessionId);
+        const trace = main.getByRole('link', { name: 'Open in Jaeger' });
+        expect(await trace.getAttribute('href')).toBe(`http://127.0.0.1:16686/jaeger/trace/${trace_id}`);
+
         // The same steps for those who cannot see the bars.
         await page.getByRole('tab', { name: 'Timeline' }).click();
         await page.getByRole('button', { name: 'Show as a table' }).click();
         expect(await main.getByRole('table').getByRole('row').count()).toBeGreaterThan(3);
+        expect(await violations(page)).toEqual([]);
       });
     });
   });

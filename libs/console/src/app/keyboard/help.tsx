@@ -9,7 +9,7 @@ const KEYS: readonly (readonly [keys: readonly string[], does: string])[] = [
   [['r'], 'retry the row, or all that are selected: resume a session, send a delivery again'],
   [['Ctrl', 'K'], 'command palette'],
   [['?'], 'this help'],
-  [['Esc'], 'close a dialog, clear a selection'],
+  [['Esc'], 'close a dialog or details, clear a selection'],
 ];
 
 export function KeyboardHelp({ onClose }: { readonly onClose: () => void }) {

@@ -54,7 +54,11 @@ export function Health() {
         {data.targets_down.map(({ target, deliveries, reason, list }) => (
           <Item key={target} name={`Target ${target}`} tone="bad" state="down">
             <Link to={viewOf(list)}>{countText(deliveries)} pending</Link>
-            {reason !== null && <Untrusted text={reason} />}
+            {reason !== null && (
+              <>
+                : <Untrusted text={reason} />
+              </>
+            )}
           </Item>
         ))}
       </ul>

@@ -507,7 +507,7 @@ describe('a command', () => {
     const deliver = { target: 'telegram', to: { chat_id: String(chat) } };
     const { items } = await ingress.log.lists.sessions({ created: { deliver, deliverOnly: true }, limit: 1 });
     expect(await answerText(items[0]?.sessionId ?? '')).toBe(
-      'I have stopped “work”. 2 messages that waited are not read. /resume goes on with it.',
+      'I have stopped “work”. 2 messages that waited are not read. /resume continues it.',
     );
   });
 

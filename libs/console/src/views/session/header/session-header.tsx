@@ -10,6 +10,7 @@ import { SessionBadge } from '../../../parts/session/session-badge.tsx';
 import { Untrusted } from '../../../parts/text/text.tsx';
 import { countText } from '../../../parts/text/visible-text.ts';
 import { Countdown, Time, Took } from '../../../parts/time/time.tsx';
+import { useEvents } from '../use-session.ts';
 import { SessionActions } from './session-actions.tsx';
 
 export function SessionHeader({ session }: { readonly session: Session }) {
@@ -112,6 +113,7 @@ function Reason({ session }: { readonly session: Session }) {
           <Countdown until={Date.parse(approval.expires_at)} />.
         </p>
       )}
+      {session.outcome === 'cancelled' && <CancelledBy id={session.id} />}
       {deliveries.dead > 0 && (
         <p className="reason" role="note">
           {deliveries.dead} {deliveries.dead === 1 ? 'delivery is' : 'deliveries are'} dead: see{' '}
@@ -122,6 +124,19 @@ function Reason({ session }: { readonly session: Session }) {
         </p>
       )}
     </>
+  );
+}
+
+/** Who cancelled it. */
+function CancelledBy({ id }: { readonly id: string }) {
+  const { data: events = [] } = useEvents(id);
+  const ended = events.findLast(({ type }) => type === 'session.ended');
+  const actor = (ended?.meta as { readonly actor?: unknown } | undefined)?.actor;
+  if (typeof actor !== 'string') return null;
+  return (
+    <p className="muted">
+      Cancelled by <Untrusted text={actor} />
+    </p>
   );
 }
 
