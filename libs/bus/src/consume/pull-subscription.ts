@@ -1,5 +1,5 @@
 import { STREAM_NAME } from '@angelia/contracts';
-import { within } from '@angelia/waiting';
+import { untilTick, within } from '@angelia/waiting';
 import {
   createInbox,
   type Msg,
@@ -8,7 +8,7 @@ import {
   type Subscription,
 } from '@nats-io/transport-node';
 
-/** A pull request lives this long on the server. */
+/** A pull request lives until the next tick of this period on the server, or until the one after it. */
 const EXPIRES_MS = 30_000;
 /** How often the server reports that a request still waits. After two and a half silent periods the subscription ends. */
 const HEARTBEAT_MS = 2_000;
@@ -20,6 +20,16 @@ interface PullOptions {
   /** A request has expired, so more may be requested. */
   readonly onExpired: () => void;
   readonly expiresMs?: number;
+}
+
+/**
+ * In whole milliseconds. At rest, the requests of all durables of a process expire at the same tick and are made again at
+ * once, so that their heartbeats come together: one wake-up every two seconds here and in the server, not one for each durable.
+ */
+export function untilExpiry(periodMs: number, heartbeatMs: number): number {
+  const left = Math.ceil(untilTick(periodMs));
+  // The server refuses a heartbeat that is longer than half of the request's life.
+  return left < 2 * heartbeatMs ? left + periodMs : left;
 }
 
 /**
@@ -73,12 +83,13 @@ export class PullSubscription {
   request(batch: number): void {
     if (this.#outstanding === 0) this.#heardAt = performance.now();
     this.#outstanding += batch;
+    const heartbeatMs = Math.min(HEARTBEAT_MS, this.#expiresMs / 2);
     this.#nc.publish(
       this.#subject,
       JSON.stringify({
         batch,
-        expires: nanos(this.#expiresMs),
-        idle_heartbeat: nanos(Math.min(HEARTBEAT_MS, this.#expiresMs / 2)),
+        expires: nanos(untilExpiry(this.#expiresMs, heartbeatMs)),
+        idle_heartbeat: nanos(heartbeatMs),
       }),
       { reply: this.#inbox },
     );

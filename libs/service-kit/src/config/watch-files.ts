@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { pause } from '@angelia/waiting';
+import { pause, untilTick } from '@angelia/waiting';
 
 /**
  * How often to look at the files: two calls of stat a second. Looking also sees what a notification of the kernel misses:
@@ -28,7 +28,7 @@ export async function watchFiles(paths: readonly string[], options: WatchOptions
   let seen = stampOf(paths);
   await onChange();
   while (!signal.aborted) {
-    await pause(lookMs, signal);
+    await pause(untilTick(lookMs), signal);
     let stamp = stampOf(paths);
     if (stamp === seen) continue;
     for (let before = ''; before !== stamp && !signal.aborted; stamp = stampOf(paths)) {

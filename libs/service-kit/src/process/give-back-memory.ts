@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { onTicks } from '@angelia/waiting';
 
 /** How often to look whether the process rests. */
 const LOOK_MS = 5_000;
@@ -20,7 +21,7 @@ export function giveBackMemoryAtRest(): () => void {
   let used = process.cpuUsage();
   let restingLooks = 0;
   let floor = 0;
-  const timer = setInterval(() => {
+  return onTicks(LOOK_MS, () => {
     const before = used;
     used = process.cpuUsage();
     const share = (used.user + used.system - before.user - before.system) / 1_000 / LOOK_MS;
@@ -29,9 +30,7 @@ export function giveBackMemoryAtRest(): () => void {
     collect();
     floor = process.memoryUsage.rss();
     used = process.cpuUsage();
-  }, LOOK_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+  });
 }
 
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;

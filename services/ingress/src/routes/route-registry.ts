@@ -19,7 +19,7 @@ import {
   LOGGER,
   type Logger,
 } from '@angelia/service-kit';
-import { WakeUp, within } from '@angelia/waiting';
+import { untilTick, WakeUp, within } from '@angelia/waiting';
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Refusal } from '../http/refusal.ts';
 import type { IngressSettings } from '../settings.ts';
@@ -181,7 +181,7 @@ export class RouteRegistry implements RouteTable, OnModuleInit, OnModuleDestroy 
       }
       afterFirstRead();
       const pollMs = this.bus.serverVersion === null ? POLL_MS : POLL_BESIDE_PINGS_MS;
-      await this.#wakeUp.wait(pollMs, this.#stopping.signal);
+      await this.#wakeUp.wait(untilTick(pollMs), this.#stopping.signal);
     }
   }
 
