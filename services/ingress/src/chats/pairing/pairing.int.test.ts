@@ -1,5 +1,5 @@
 import { createTestDatabase, eventually, type TelegramStandIn, type TestDatabase } from '@angelia/testkit';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { apiCall } from '../../testing/api-call.ts';
 import { startIngress, type TestIngress } from '../../testing/ingress.ts';
 import {
