@@ -25,11 +25,12 @@ export interface PlatformAnswer {
 /**
  * What the stand-in does with a message. `reset`: it cuts the connection before it reads anything. `hang`: it reads the
  * message, does not take it and does not answer. `cut-off`: it takes the message, and the sender gets no response.
- * `garbled`: it takes the message, and the response is not valid.
+ * `garbled`: it takes the message, and the response is not valid. `answer`: it answers this and takes nothing, `after` something
+ * has happened.
  */
 export type PlatformBehaviour =
   | { readonly kind: 'take' }
-  | { readonly kind: 'answer'; readonly answer: PlatformAnswer }
+  | { readonly kind: 'answer'; readonly answer: PlatformAnswer; readonly after?: Promise<unknown> }
   | { readonly kind: 'reset' }
   | { readonly kind: 'hang' }
   | { readonly kind: 'cut-off' }
@@ -110,6 +111,7 @@ export async function startStandIn(platform: StandInPlatform, port = 0): Promise
       case 'hang':
         return;
       case 'answer':
+        await behaviour.after;
         respond(response, behaviour.answer);
         return;
       case 'cut-off':
