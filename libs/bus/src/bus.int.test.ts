@@ -202,7 +202,7 @@ describe('connecting', () => {
       await server.start();
       await eventually(() => bus.connected);
       expect(statuses.map(({ connected }) => connected)).toEqual([true, false, true]);
-      expect(logger.lines.filter((line) => line.includes('NATS is away'))).toHaveLength(1);
+      expect(logger.lines.filter((line) => line.includes('NATS is unreachable'))).toHaveLength(1);
       expect(bus.serverVersion).toMatch(/^\d+\.\d+\.\d+/);
     } finally {
       await bus.close();

@@ -1,4 +1,4 @@
-import { unstartedOutcomes } from '@angelia/contracts';
+import { unstartedOutcomes } from '@angelia/contracts/unstarted-outcomes';
 import type { UnstartedCount, UnstartedWebhook } from '../api/types.ts';
 import { type Context, defineCommand, type Option } from '../command-line/command.ts';
 import { wrapped } from '../command-line/help.ts';
