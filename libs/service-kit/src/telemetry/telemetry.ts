@@ -122,7 +122,7 @@ async function statementSpans() {
  * request until the token is checked.
  */
 export function hasNoSpan({ method, url = '' }: Pick<IncomingMessage, 'method' | 'url'>): boolean {
-  return isRead(method) || isWebhook(url) || hasSignedLink(url) || isSignIn(url);
+  return isRead(method) || isWebhook(url) || isChatUpdate(url) || hasSignedLink(url) || isSignIn(url);
 }
 
 /** Probes, scrapes, and what the command line and the console read all day: each would be a trace. */
@@ -151,6 +151,11 @@ function describeCall({ method = 'POST', url = '' }: IncomingMessage): {
  */
 function isWebhook(url: string): boolean {
   return url.includes('/webhooks/');
+}
+
+/** The same for updates of chats, which ingress traces once it knows who speaks. Not for `/v1/chats/`. */
+function isChatUpdate(url: string): boolean {
+  return /(?<!\/v1)\/chats\//.test(url);
 }
 
 /** Anybody can send one, and it holds a secret in its body. */

@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto';
-import { freshTraceparent, type Loaded, traceparentNow } from '@angelia/sessions';
+import {
+  freshTraceparent,
+  type Loaded,
+  nameActiveSession,
+  traceparentNow,
+  withSpan,
+} from '@angelia/sessions';
+import { SpanKind } from '@opentelemetry/api';
 import type { Chat } from '../chat.ts';
 import type { ChatClick, ChatMessage, ChatUpdate } from '../platform.ts';
 import { answerBeside } from './answer.ts';
@@ -41,10 +48,36 @@ export async function takeUpdate(
       ? tellStranger(context, takingOf(chat, update, null, fence))
       : ignored(STRANGER);
   }
-  if (update.kind === 'click') return takeClick(context, takingOf(chat, update, speaker, fence));
-  if (!(await isOnlyUse(context, chat, update))) return ignored('the proof of another message');
-  return takeMessage(context, takingOf(chat, update, speaker, fence));
+  return inSpan(chat, async () => {
+    if (update.kind === 'click') return takeClick(context, takingOf(chat, update, speaker, fence));
+    if (!(await isOnlyUse(context, chat, update))) return ignored('the proof of another message');
+    return takeMessage(context, takingOf(chat, update, speaker, fence));
+  });
 }
+
+/**
+ * Only for whoever may speak. Telemetry's own http spans leave chats out (service-kit, telemetry.ts): anybody can send such a
+ * request, with a trace of their choice, until the platform's signature is checked.
+ */
+function inSpan(chat: Chat, take: () => Promise<Taken>): Promise<Taken> {
+  return withSpan(
+    () => ({
+      name: `update of chat ${chat.name}`,
+      kind: SpanKind.CONSUMER,
+      attributes: { 'angelia.chat': chat.name, 'angelia.platform': chat.platform.name },
+      parent: NEW_TRACE,
+    }),
+    async (span) => {
+      const taken = await take();
+      span.setAttribute('angelia.outcome', taken.outcome);
+      if (taken.sessionId !== undefined) nameActiveSession(taken.sessionId);
+      return taken;
+    },
+  );
+}
+
+/** Unreadable on purpose: withSpan starts a new trace for it, whatever span is active. */
+const NEW_TRACE = '';
 
 async function isOnlyUse({ sessions }: TakeContext, chat: Chat, update: ChatMessage): Promise<boolean> {
   const { oneUse, updateId } = update;
