@@ -83,13 +83,15 @@ describe('"Still working"', () => {
     const other = world.runner('other');
     await eventually(async () => {
       await other.checkSession(id);
-      return server.requests.length === 2;
+      return server.requests.length >= 2;
     });
     frozen.mend();
     await frozen.idle();
-    await eventually(
-      async () => (await statuses(id)).filter(({ generation }) => generation === 2).length >= 3,
-    );
+    await eventually(async () => {
+      // As the sweep does: on a busy machine this runner may lose its short lease, too, and go on in the next generation.
+      await other.checkSession(id);
+      return (await statuses(id)).filter(({ generation }) => generation >= 2).length >= 3;
+    });
     const types = (await world.events(id)).map((event) => [
       event.type,
       (event.data as { generation?: number }).generation,
